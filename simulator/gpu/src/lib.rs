@@ -1,1 +1,16 @@
-//! gpu
+//! A software GPU: checked memory, warps in lockstep with reconvergence, faults that name their cause.
+//!
+//! The order of use: one [`Memory`] for the process, one [`Device`] for each GPU, [`Module::load`] for linked PTX,
+//! [`run_grid`] for a launch (it blocks until the grid ends; call it from one thread a stream).
+
+mod device;
+mod fault;
+mod launch;
+pub mod mem;
+mod module;
+
+pub use device::{Device, DeviceConfig};
+pub use fault::{Fault, FaultKind, Location};
+pub use launch::{Launch, Stats, run_grid};
+pub use mem::{AccessError, Allocation, Kind, Memory, OutOfMemory};
+pub use module::{Function, Global, Kernel, LoadError, Module, Object, Param};

@@ -1,0 +1,33 @@
+// boomerang: measures: how long a request takes when 64 teams make 50 each at the same time
+// boomerang: sources: rev_throughput_host.c
+// boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll
+#include "bench.h"
+
+#pragma omp requires reverse_offload
+
+enum { TEAMS = 64, REQUESTS = 50, ROUNDS = 10 };
+
+void count_one(void);
+long counted(void);
+
+static void all_teams(void) {
+#pragma omp target teams distribute num_teams(TEAMS) thread_limit(1)
+  for (int t = 0; t < TEAMS; t++)
+    for (int i = 0; i < REQUESTS; i++) {
+#pragma omp target device(ancestor : 1)
+      count_one();
+    }
+}
+
+int main(void) {
+  all_teams();
+  double start = now();
+  for (int round = 0; round < ROUNDS; round++)
+    all_teams();
+  report("request-64-teams", (now() - start) / (TEAMS * REQUESTS * ROUNDS), "us");
+  if (counted() != TEAMS * REQUESTS * (ROUNDS + 1)) {
+    fprintf(stderr, "%ld requests were served\n", counted());
+    return 1;
+  }
+  return 0;
+}

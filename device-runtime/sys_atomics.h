@@ -1,0 +1,110 @@
+/* Ordered accesses, named by order and scope. From sm_70 on they are instructions; before, a fence and a volatile access do the
+   same. Inline assembly: LLVM's NVPTX back end drops order or scope of C11 atomics. BOOMERANG_SM is the -march number.  */
+
+#ifndef BOOMERANG_SYS_ATOMICS_H
+#define BOOMERANG_SYS_ATOMICS_H
+
+#include <stdint.h>
+
+/* Acquire: pairs with a release store that it reads from; what came before that store is seen by what comes after the load.  */
+
+static inline uint32_t
+load_acquire_gpu_u32 (const void *address)
+{
+  uint32_t value;
+#if BOOMERANG_SM >= 70
+  asm volatile ("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+#else
+  asm volatile ("ld.volatile.u32 %0, [%1]; membar.gl;" : "=r"(value) : "l"(address) : "memory");
+#endif
+  return value;
+}
+
+static inline uint64_t
+load_acquire_sys_u64 (const void *address)
+{
+  uint64_t value;
+#if BOOMERANG_SM >= 70
+  asm volatile ("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+#else
+  asm volatile ("ld.volatile.u64 %0, [%1]; membar.sys;" : "=l"(value) : "l"(address) : "memory");
+#endif
+  return value;
+}
+
+/* Relaxed: a value that is only a hint, or that nobody else writes meanwhile.  */
+
+static inline uint32_t
+load_relaxed_sys_u32 (const void *address)
+{
+  uint32_t value;
+  asm volatile ("ld.volatile.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  return value;
+}
+
+/* Release: everything that this thread did, or has synchronised with, comes before the store.  */
+
+static inline void
+store_release_gpu_u32 (void *address, uint32_t value)
+{
+#if BOOMERANG_SM >= 70
+  asm volatile ("st.release.gpu.u32 [%0], %1;" : : "l"(address), "r"(value) : "memory");
+#else
+  asm volatile ("membar.gl; st.volatile.u32 [%0], %1;" : : "l"(address), "r"(value) : "memory");
+#endif
+}
+
+static inline void
+store_release_sys_u32 (void *address, uint32_t value)
+{
+#if BOOMERANG_SM >= 70
+  asm volatile ("st.release.sys.u32 [%0], %1;" : : "l"(address), "r"(value) : "memory");
+#else
+  asm volatile ("membar.sys; st.volatile.u32 [%0], %1;" : : "l"(address), "r"(value) : "memory");
+#endif
+}
+
+/* Atomic among the device's threads; orders nothing.  */
+
+static inline uint32_t
+fetch_add_relaxed_gpu_u32 (void *address, uint32_t value)
+{
+  uint32_t old;
+  asm volatile ("atom.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(address), "r"(value) : "memory");
+  return old;
+}
+
+/* The lanes of a full warp meet: what the others did before is seen after. Before sm_70 they never part.  */
+static inline void
+warp_sync (void)
+{
+#if BOOMERANG_SM >= 70
+  asm volatile ("bar.warp.sync 0xffffffff;" : : : "memory");
+#endif
+}
+
+/* Lane 0's value, in every lane of a full warp.  */
+static inline uint32_t
+warp_broadcast (uint32_t value)
+{
+  uint32_t lane0;
+#if BOOMERANG_SM >= 70
+  asm volatile ("shfl.sync.idx.b32 %0, %1, 0, 0x1f, 0xffffffff;" : "=r"(lane0) : "r"(value) : "memory");
+#else
+  asm volatile ("shfl.idx.b32 %0, %1, 0, 0x1f;" : "=r"(lane0) : "r"(value) : "memory");
+#endif
+  return lane0;
+}
+
+/* Leaves the multiprocessor to other warps for about `nanoseconds`.  */
+static inline void
+nap (uint32_t nanoseconds)
+{
+#if BOOMERANG_SM >= 70
+  asm volatile ("nanosleep.u32 %0;" : : "r"(nanoseconds));
+#else
+  (void) nanoseconds;
+#endif
+}
+
+#endif

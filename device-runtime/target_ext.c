@@ -1,0 +1,115 @@
+/* `target device(ancestor: 1)` in device code: what GCC calls for it, in place of libgomp's own.  */
+
+#include "ring.h"
+
+typedef __SIZE_TYPE__ size_t;
+
+/* GOMP_DEVICE_HOST_FALLBACK (GCC's include/gomp-constants.h): the ancestor.  */
+#define DEVICE_ANCESTOR (-2)
+
+/* Per warp, 0 outside SIMD regions, where all lanes run in lockstep, and ~0 within (GCC's nvptx back end, -muniform-simt).  */
+extern __attribute__ ((address_space (3))) uint32_t __nvptx_uni[32];
+
+struct target
+{
+  uint64_t fn;
+  uint64_t mapnum;
+  const uint64_t *addrs;
+  const uint64_t *sizes;
+  const uint16_t *kinds;
+};
+
+static inline uint64_t
+align_up (uint64_t value)
+{
+  return (value + REV_ITEM_ALIGN - 1) & ~(uint64_t) (REV_ITEM_ALIGN - 1);
+}
+
+/* Calls `move` for each item that travels inline: the rule of rev_wire.h, which the host applies as well.  */
+#define FOR_INLINE_ITEMS(target, capacity, i, at)                                                         \
+  for (uint64_t i = 0, at = align_up ((target)->mapnum * 18), step_;                                      \
+       i < (target)->mapnum && i < REV_MAX_INLINE_ITEMS; i++, at += step_)                                \
+    if (step_ = inline_bytes (target, i, capacity - at), step_ != 0)
+
+/* Room that item `i` takes when `room` is left; 0 if it doesn't travel.  */
+static inline uint64_t
+inline_bytes (const struct target *target, uint64_t i, uint64_t room)
+{
+  uint64_t size = target->sizes[i];
+  uint32_t kind = target->kinds[i];
+  if (target->addrs[i] == 0 || size > room || align_up (size) > room || !(rev_kind_to (kind) || rev_kind_from (kind)))
+    return 0;
+  return align_up (size);
+}
+
+/* Makes the request and returns when it is served. Inlined: on the stack its arguments would live in slow local memory.  */
+static inline __attribute__ ((always_inline)) void
+request (const struct rev_region *region, const struct target *target, int32_t dev_num, struct lanes lanes)
+{
+  struct ticket ticket = take_slot (region, lanes);
+  char *area = ticket.area;
+  uint64_t capacity = region->area_bytes;
+  uint64_t mapnum = target->mapnum;
+  int has_inline = mapnum != 0 && mapnum <= capacity / 18 && align_up (mapnum * 18) <= capacity;
+  if (lanes.leads)
+    {
+      ticket.request->op = REV_OP_TARGET;
+      ticket.request->fn = target->fn;
+      ticket.request->mapnum = mapnum;
+      ticket.request->addrs = (uint64_t) target->addrs;
+      ticket.request->sizes = (uint64_t) target->sizes;
+      ticket.request->kinds = (uint64_t) target->kinds;
+      ticket.request->dev_num = dev_num;
+      ticket.request->has_inline = (uint32_t) has_inline;
+    }
+  if (has_inline)
+    {
+      for (uint64_t i = lanes.first; i < mapnum; i += lanes.step)
+	{
+	  ((uint64_t *) area)[i] = target->addrs[i];
+	  ((uint64_t *) area)[mapnum + i] = target->sizes[i];
+	  ((uint16_t *) ((uint64_t *) area + 2 * mapnum))[i] = target->kinds[i];
+	}
+      FOR_INLINE_ITEMS (target, capacity, i, at)
+	if (rev_kind_to (target->kinds[i]))
+	  copy (area + at, (const void *) target->addrs[i], target->sizes[i], lanes);
+    }
+  post (ticket, lanes);
+  uint32_t dirty = wait_for_reply (region, ticket, lanes);
+  if (dirty != 0)
+    FOR_INLINE_ITEMS (target, capacity, i, at)
+      if (dirty >> i & 1)
+	copy ((void *) target->addrs[i], area + at, target->sizes[i], lanes);
+  give_back_slot (ticket, lanes);
+}
+
+/* libgomp's GOMP_ADDITIONAL_ICVS, which every image has that uses OpenMP on the device. Its first member is the number of the device
+   that runs this, as the host counts (struct gomp_offload_icvs, libgomp 13 to 16).  */
+extern const volatile int32_t __gomp_additional_icvs[4];
+
+void
+GOMP_target_ext (int device, void (*fn) (void *), size_t mapnum, void **hostaddrs, size_t *sizes, unsigned short *kinds,
+		 unsigned int flags, void **depend, void **args)
+{
+  (void) flags;
+  (void) depend;
+  (void) args;
+  const struct rev_region *region = region_here ();
+  if (device != DEVICE_ANCESTOR || fn == 0 || region == 0)
+    return;
+  struct target target = { (uint64_t) fn, mapnum, (const uint64_t *) hostaddrs, (const uint64_t *) sizes, kinds };
+  int32_t dev_num = __gomp_additional_icvs[0];
+  if (__nvptx_uni[__nvvm_read_ptx_sreg_tid_y ()] == 0)
+    {
+      request (region, &target, dev_num, lanes_of_warp ());
+      return;
+    }
+#if BOOMERANG_SM >= 70
+  request (region, &target, dev_num, lane_alone ());
+#else
+  /* Lanes of a warp that wait for one another would wait for ever: one at a time.  */
+  for (uint32_t lane = 0; lane < 32; lane++)
+    if (lane == __nvvm_read_ptx_sreg_laneid ())
+      request (region, &target, dev_num, lane_alone ());
+#endif
+}

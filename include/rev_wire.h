@@ -1,0 +1,124 @@
+/* The layout that a kernel and the host share for reverse offload through Boomerang's device runtime.
+
+   Each region that runs has a `rev_region` in device memory, in front of its soft stacks, and a window of request slots in pinned
+   host memory: per slot a `rev_request`, which the device writes, a `rev_reply`, which the host writes, and an inline area. They are
+   arrays of their own, so that the host looks through many requests at the speed of its caches. A slot belongs to one requester
+   at a time. Who may fill it is decided in device memory, by a ticket lock per slot; what it holds is decided by two words,
+   each written by one side only:
+
+     posted   written by the device: ticket + 1 when the request of that ticket is complete
+     done     written by the host:   ticket + 1 when the request of that ticket is served
+
+   Invariants
+   1. `posted != done` in a slot says that it holds a request that waits to be served. The device changes `posted` only while it
+      holds the slot's turn and `posted == done`, by a release store at system scope; the host reads it with acquire order.
+   2. From then until `done == posted` the slot's other words and its inline area are the host's to read, and the bytes of items
+      in that area its to write. The host changes `done` by a release store; the device reads it with acquire order at system scope.
+   3. Tickets of a slot are served in order, so a requester waits for those alone that took a ticket of the same slot before it.
+   4. A host that is about to sleep stores 1 to `asleep`, then looks at every slot, then waits until `rung` is not 0. A device that
+      waits for a reply reads `asleep` again and again, and stores 1 to `rung`, with release order, once it reads 1. So either the
+      host sees the request or the device sees that it has to ring.
+
+   Plain C99 and CUDA C; the Rust side is plugin/reverse/wire.rs, and tests/wire_layout.rs compares the two.  */
+
+#ifndef BOOMERANG_REV_WIRE_H
+#define BOOMERANG_REV_WIRE_H
+
+#include <stdint.h>
+
+/* Changes whenever anything below does. */
+#define REV_WIRE_VERSION 1u
+
+/* Bytes before the first soft stack that hold the region. */
+#define REV_REGION_BYTES 256u
+
+/* Slots in a window, at most; always a power of two. */
+#define REV_MAX_SLOTS 1024u
+
+/* Items that can travel inline in a request; one bit each in `reply.dirty`. */
+#define REV_MAX_INLINE_ITEMS 32u
+
+/* Alignment of inline areas and of the items in them: what one lane copies at a time. */
+#define REV_ITEM_ALIGN 16u
+
+/* What a request asks for. */
+#define REV_OP_TARGET 0u /* an OpenMP target block: `fn` and the map arrays */
+#define REV_OP_USER 1u   /* a call of the public device API: `fn` is the opcode, the inline area holds `mapnum` bytes */
+
+/* In device memory, written by the host before the first launch that uses it. */
+struct rev_region
+{
+  uint32_t version;    /* REV_WIRE_VERSION */
+  uint32_t slot_mask;  /* number of slots - 1 */
+  uint32_t area_bytes; /* size of each inline area, a multiple of REV_ITEM_ALIGN */
+  uint32_t reserved;
+  uint64_t requests; /* address of the first rev_request, pinned host memory */
+  uint64_t replies;  /* address of the first rev_reply, pinned host memory */
+  uint64_t areas;    /* address of the first inline area, pinned host memory */
+  uint64_t turns;    /* address of the first rev_turn, device memory */
+  uint64_t bell;     /* address of the rev_bell, pinned host memory */
+};
+
+/* In device memory, one a slot: a ticket lock. */
+struct rev_turn
+{
+  uint32_t next;    /* the ticket that the next requester gets */
+  uint32_t serving; /* the ticket whose holder may use the slot */
+  uint32_t left;    /* ticket + 1 of the last request whose poster did not wait for the reply */
+  uint32_t reserved;
+};
+
+/* In pinned host memory, one a device. */
+struct rev_bell
+{
+  uint32_t rung;   /* device, host and stream writes: 1 to wake the host */
+  uint32_t asleep; /* host only: 1 while it has to be rung for */
+};
+
+/* In pinned host memory, a cache line each, written by the device. */
+struct rev_request
+{
+  uint32_t posted;
+  uint32_t op;
+  uint64_t fn;
+  uint64_t mapnum;
+  uint64_t addrs;
+  uint64_t sizes;
+  uint64_t kinds;
+  int32_t dev_num;
+  uint32_t has_inline; /* 1: the inline area holds the arrays, and the items that fit */
+  uint64_t reserved;
+};
+
+/* In pinned host memory, a cache line each, written by the host; the device reads the first 8 bytes at once. */
+struct rev_reply
+{
+  uint32_t done;
+  uint32_t dirty; /* bit i: the host has put new contents of item i into the inline area */
+  uint64_t reserved[7];
+};
+
+/* An inline area holds `mapnum` addresses, `mapnum` sizes, `mapnum` 16-bit kinds, then at the next multiple of REV_ITEM_ALIGN the
+   items, each at a multiple of it, in order. An item travels if it is among the first REV_MAX_INLINE_ITEMS, its address is not null,
+   its kind moves data, its size is not 0, and it fits; one that doesn't is left out and takes no room.  */
+
+/* Map kinds, bits 0 to 7 of a kind (GCC's include/gomp-constants.h): whether an item's bytes go to, or come from, the server. */
+static inline int
+rev_kind_to (uint32_t kind)
+{
+  kind &= 0xff;
+  return kind == 12 /* firstprivate */
+	 || ((kind & 1)
+	     && ((kind & ~3u) == 0 || (kind & ~3u) == 0x80 /* force */ || (kind & ~3u) == 0x10 /* always */
+		 || (kind & ~3u) == 0x94 /* always, present */));
+}
+
+static inline int
+rev_kind_from (uint32_t kind)
+{
+  kind &= 0xff;
+  return (kind & 2)
+	 && ((kind & ~3u) == 0 || (kind & ~3u) == 0x80 || (kind & ~3u) == 0x10 || (kind & ~3u) == 0x94);
+}
+
+#endif

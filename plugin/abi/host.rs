@@ -1,0 +1,256 @@
+//! What the plugin calls in its host: libgomp's `GOMP_PLUGIN_*`, or the like of a C program that drives the plugin by
+//! itself.
+//!
+//! A table that such a program registers comes first; else libgomp's functions, looked up when first needed; else
+//! built-in ones (malloc, standard error, abort), which cannot serve reverse offload.
+
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::ptr;
+use std::sync::OnceLock;
+
+use libloading::os::unix::{Library, RTLD_LAZY};
+
+use crate::env;
+use crate::reverse::slot::Request;
+
+/// `RTLD_NOLOAD` of glibc's dlfcn.h: find a library only if it is loaded already.
+const RTLD_NOLOAD: c_int = 4;
+
+type TargetRevFn = unsafe extern "C" fn(u64, u64, u64, u64, u64, c_int, *mut c_void);
+type TextFn = unsafe extern "C" fn(*const c_char);
+
+/// `struct boomerang_host_table` of `include/gomp_plugin.h`. A null function has the built-in one stand in.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct HostTable {
+    /// `sizeof (struct boomerang_host_table)`
+    pub size: usize,
+    /// Allocates memory that the program frees.
+    pub malloc: Option<unsafe extern "C" fn(usize) -> *mut c_void>,
+    /// Takes a line for GOMP_DEBUG.
+    pub debug: Option<TextFn>,
+    /// Takes an error message.
+    pub error: Option<TextFn>,
+    /// Takes an error message and ends the program.
+    pub fatal: Option<TextFn>,
+    /// Serves a reverse-offload request.
+    pub target_rev: Option<TargetRevFn>,
+}
+
+/// libgomp's functions. The variadic ones are printf-like.
+struct Libgomp {
+    malloc: unsafe extern "C" fn(usize) -> *mut c_void,
+    debug: unsafe extern "C" fn(c_int, *const c_char, ...),
+    error: unsafe extern "C" fn(*const c_char, ...),
+    fatal: unsafe extern "C" fn(*const c_char, ...),
+    target_rev: TargetRevFn,
+}
+
+static REGISTERED: OnceLock<HostTable> = OnceLock::new();
+
+/// The functions of a C program that drives the plugin without libgomp. To be called before anything else.
+///
+/// Returns false when `table` is null, of another size, or when there is one already.
+///
+/// # Safety
+/// `table` is null or points at a table whose functions have the types that `include/gomp_plugin.h` declares.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn boomerang_set_host_table(table: *const HostTable) -> bool {
+    // SAFETY: the caller's promise.
+    let Some(table) = (unsafe { table.as_ref() }) else { return false };
+    table.size == size_of::<HostTable>() && REGISTERED.set(*table).is_ok()
+}
+
+fn libgomp() -> Option<&'static Libgomp> {
+    static LIBGOMP: OnceLock<Option<Libgomp>> = OnceLock::new();
+    LIBGOMP
+        .get_or_init(|| {
+            // SAFETY: RTLD_NOLOAD runs no initialiser.
+            let library = unsafe { Library::open(Some("libgomp.so.1"), RTLD_LAZY | RTLD_NOLOAD) }
+                .unwrap_or_else(|_| Library::this());
+            let functions = find_libgomp(&library);
+            // libgomp calls us, so it is there as long as we are; keeping the handle makes sure.
+            std::mem::forget(library);
+            functions
+        })
+        .as_ref()
+}
+
+fn find_libgomp(library: &Library) -> Option<Libgomp> {
+    // SAFETY: the types are those of libgomp-plugin.h, the same in libgomp 13 to 16.
+    unsafe {
+        Some(Libgomp {
+            malloc: *library.get(b"GOMP_PLUGIN_malloc").ok()?,
+            debug: *library.get(b"GOMP_PLUGIN_debug").ok()?,
+            error: *library.get(b"GOMP_PLUGIN_error").ok()?,
+            fatal: *library.get(b"GOMP_PLUGIN_fatal").ok()?,
+            target_rev: *library.get(b"GOMP_PLUGIN_target_rev").ok()?,
+        })
+    }
+}
+
+/// A message as C wants it; a NUL inside would cut it short.
+fn c_text(message: &str) -> CString {
+    CString::new(message.replace('\0', "?")).expect("no NUL is left")
+}
+
+/// Prints a line if GOMP_DEBUG asks for it; only then is it made.
+pub fn debug(message: impl FnOnce() -> String) {
+    if !env::debug() {
+        return;
+    }
+    let message = message();
+    if let Some(table) = REGISTERED.get() {
+        if let Some(debug) = table.debug {
+            // SAFETY: the text ends in NUL; the function is what the registering program promised.
+            return unsafe { debug(c_text(&message).as_ptr()) };
+        }
+    } else if let Some(libgomp) = libgomp() {
+        // SAFETY: printf-like, given a format for one string and that string.
+        return unsafe { (libgomp.debug)(0, c"%s\n".as_ptr(), c_text(&message).as_ptr()) };
+    }
+    eprintln!("{message}");
+}
+
+/// Prints an error message.
+pub fn error(message: &str) {
+    if let Some(table) = REGISTERED.get() {
+        if let Some(error) = table.error {
+            // SAFETY: as in `debug`.
+            return unsafe { error(c_text(message).as_ptr()) };
+        }
+    } else if let Some(libgomp) = libgomp() {
+        // SAFETY: as in `debug`.
+        return unsafe { (libgomp.error)(c"%s".as_ptr(), c_text(message).as_ptr()) };
+    }
+    eprintln!("boomerang: {message}");
+}
+
+/// Prints an error message and ends the program. libgomp does it with `exit`, whose handlers call the plugin again on
+/// this thread: hold no lock.
+pub fn fatal(message: &str) -> ! {
+    if let Some(table) = REGISTERED.get() {
+        if let Some(fatal) = table.fatal {
+            // SAFETY: as in `debug`.
+            unsafe { fatal(c_text(message).as_ptr()) };
+        }
+    } else if let Some(libgomp) = libgomp() {
+        // SAFETY: as in `debug`.
+        unsafe { (libgomp.fatal)(c"%s".as_ptr(), c_text(message).as_ptr()) };
+    } else {
+        eprintln!("boomerang: {message}");
+    }
+    std::process::abort()
+}
+
+/// Allocates `count` elements of zeroed memory that the caller of the plugin frees with `free`. Null for none, and
+/// when memory is short.
+pub fn malloc<T: Copy>(count: usize) -> *mut T {
+    let Some(bytes) = count.checked_mul(size_of::<T>()) else { return ptr::null_mut() };
+    let allocated = if let Some(allocate) = REGISTERED.get().and_then(|table| table.malloc) {
+        // SAFETY: what the registering program promised.
+        unsafe { allocate(bytes) }
+    } else if let Some(libgomp) = libgomp().filter(|_| REGISTERED.get().is_none()) {
+        // SAFETY: as malloc, but never returns null.
+        unsafe { (libgomp.malloc)(bytes) }
+    } else {
+        // SAFETY: C's own.
+        unsafe { c_malloc(bytes) }
+    };
+    if !allocated.is_null() {
+        // SAFETY: the block has that many bytes.
+        unsafe { ptr::write_bytes(allocated.cast::<u8>(), 0, bytes) };
+    }
+    allocated.cast()
+}
+
+/// Has the host run a reverse-offload request on this thread. Does not return when the host refuses it: libgomp ends
+/// the program.
+///
+/// # Safety
+/// The request is one that a kernel waiting for its reply has posted; its addresses are valid until the reply.
+pub unsafe fn target_rev(request: &Request) {
+    let serve = match REGISTERED.get() {
+        Some(table) => table.target_rev,
+        None => libgomp().map(|libgomp| libgomp.target_rev),
+    };
+    let Some(serve) = serve else { fatal("a kernel requested reverse offload and there is no libgomp to serve it") };
+    let Request { func, mapnum, addrs, sizes, kinds, dev_num } = *request;
+    // A null queue: libgomp then copies through dev2host and host2dev, which know the request being served.
+    // SAFETY: the caller's promise.
+    unsafe { serve(func, mapnum, addrs, sizes, kinds, dev_num, ptr::null_mut()) }
+}
+
+#[repr(C)]
+struct DlInfo {
+    file_name: *const c_char,
+    file_base: *mut c_void,
+    symbol_name: *const c_char,
+    symbol_address: *mut c_void,
+}
+
+unsafe extern "C" {
+    fn dladdr(address: *const c_void, info: *mut DlInfo) -> c_int;
+    #[link_name = "malloc"]
+    fn c_malloc(bytes: usize) -> *mut c_void;
+}
+
+/// The file that `address` is mapped from: the program or one of its libraries.
+pub fn file_of(address: *const c_void) -> Option<PathBuf> {
+    let mut info = DlInfo {
+        file_name: ptr::null(),
+        file_base: ptr::null_mut(),
+        symbol_name: ptr::null(),
+        symbol_address: ptr::null_mut(),
+    };
+    // SAFETY: `info` is valid for the write; any address may be asked about.
+    let found = unsafe { dladdr(address, &mut info) };
+    if found == 0 || info.file_name.is_null() {
+        return None;
+    }
+    // SAFETY: the loader's own string, which lives as long as the file is mapped.
+    let path = unsafe { CStr::from_ptr(info.file_name) };
+    std::fs::canonicalize(OsStr::from_bytes(path.to_bytes())).ok()
+}
+
+/// The file that holds the plugin.
+pub fn plugin_path() -> Option<PathBuf> {
+    file_of(plugin_path as fn() -> Option<PathBuf> as *const c_void)
+}
+
+/// Whether some part of the process has loaded a library of this name.
+pub fn is_loaded(name: &CStr) -> bool {
+    // SAFETY: RTLD_NOLOAD runs no initialiser.
+    unsafe { Library::open(Some(OsStr::from_bytes(name.to_bytes())), RTLD_LAZY | RTLD_NOLOAD) }.is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_of_another_size_is_refused() {
+        let table =
+            HostTable { size: 8, malloc: None, debug: None, error: None, fatal: None, target_rev: None };
+        // SAFETY: null, or a table without functions.
+        unsafe {
+            assert!(!boomerang_set_host_table(ptr::null()));
+            assert!(!boomerang_set_host_table(&table));
+        }
+    }
+
+    #[test]
+    fn allocated_memory_is_zeroed_and_an_absurd_count_gives_null() {
+        let words = malloc::<u64>(16);
+        // SAFETY: sixteen words were allocated.
+        assert!(unsafe { std::slice::from_raw_parts(words, 16) }.iter().all(|word| *word == 0));
+        assert!(malloc::<u64>(usize::MAX).is_null());
+    }
+
+    #[test]
+    fn the_plugin_knows_its_own_file() {
+        assert!(plugin_path().expect("the test program is a file").is_file());
+    }
+}

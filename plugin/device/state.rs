@@ -1,0 +1,176 @@
+//! A device in use.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use cudarc::driver::sys::CUlimit;
+
+use super::Attributes;
+use crate::driver::gate::Gate;
+use crate::driver::{self, Code, Context, ContextGuard, CudaError, Driver};
+use crate::env::{self, Settings, WaitPolicy};
+use crate::error::{Error, Result};
+use crate::image::{self, Image, KernelRef};
+use crate::memory::alloc::Deferred;
+use crate::{launch, reverse};
+
+/// One device that the program uses. Lives until the process ends, since kernels, host functions and other threads may
+/// refer to it at any time.
+pub struct Device {
+    /// The device's number, as libgomp counts.
+    pub ordinal: usize,
+    /// The driver.
+    pub driver: &'static Driver,
+    /// The primary context, which the program's other CUDA code uses as well.
+    pub context: Context,
+    /// What the device is and can do.
+    pub attrs: Attributes,
+    /// Keeps driver calls that block apart from sleeping waits.
+    pub gate: Gate,
+    /// What launches keep.
+    pub launch: launch::State,
+    /// What reverse offload keeps.
+    pub reverse: reverse::State,
+    /// The images that are loaded.
+    pub images: Mutex<Vec<Image>>,
+    /// Memory whose release had to be put off.
+    pub deferred: Deferred,
+    handle: driver::Device,
+    settings: &'static Settings,
+    /// Set when a kernel has failed: the context is of no use any more.
+    lost: OnceLock<()>,
+    /// The process that made the context: CUDA does not survive a fork.
+    process: AtomicU32,
+}
+
+impl Device {
+    /// Starts to use a device, whose primary context has been retained.
+    ///
+    /// # Errors
+    /// When the device cannot run GCC's code, or the driver refuses.
+    pub fn new(
+        driver: &'static Driver,
+        ordinal: usize,
+        handle: driver::Device,
+        context: Context,
+        settings: &'static Settings,
+    ) -> Result<Device> {
+        let attrs = Attributes::query(driver, handle)?;
+        if attrs.warp_size != 32 {
+            // The compiler's code counts on it.
+            return Err(Error::Argument(format!("{}: warps of {} threads, not 32", attrs.name, attrs.warp_size)));
+        }
+        if !attrs.unified_addressing {
+            return Err(Error::Argument(format!("{}: no unified addressing", attrs.name)));
+        }
+        if let Some(bytes) = settings.native_stack {
+            let _current = ContextGuard::enter(driver, context)?;
+            driver.set_limit(CUlimit::CU_LIMIT_STACK_SIZE, bytes)?;
+        }
+        Ok(Device {
+            ordinal,
+            driver,
+            context,
+            attrs,
+            gate: Gate::default(),
+            launch: launch::State::default(),
+            reverse: reverse::State::default(),
+            images: Mutex::default(),
+            deferred: Deferred::default(),
+            handle,
+            settings,
+            lost: OnceLock::new(),
+            process: AtomicU32::new(std::process::id()),
+        })
+    }
+
+    /// Makes the device's context current on this thread.
+    ///
+    /// # Errors
+    /// At once where the device is lost, or was in use before a fork.
+    pub fn enter(&self) -> Result<ContextGuard> {
+        if self.is_lost() {
+            return Err(Error::Lost);
+        }
+        if self.is_forked() {
+            return Err(Error::Forked { ordinal: self.ordinal });
+        }
+        Ok(ContextGuard::enter(self.driver, self.context)?)
+    }
+
+    /// What to tell about a driver call that failed while `doing` something. The first fault of a kernel is told of,
+    /// those that follow from it are not.
+    pub fn failed(&self, error: CudaError, doing: impl FnOnce() -> String) -> Error {
+        if error.code == Code::DEINITIALIZED {
+            return Error::ShuttingDown;
+        }
+        if error.code.is_fault() && self.lost.set(()).is_err() {
+            return Error::Lost;
+        }
+        Error::Context(doing(), error)
+    }
+
+    /// Whether a kernel has failed, and with it every other use of the device.
+    pub fn is_lost(&self) -> bool {
+        self.lost.get().is_some()
+    }
+
+    /// Whether this process is a child of the one that uses the device.
+    pub fn is_forked(&self) -> bool {
+        // Relaxed: written once, before the device was shared.
+        self.process.load(Ordering::Relaxed) != std::process::id()
+    }
+
+    /// Whether the driver may be asked to tear something down: not where that would wait for a kernel that in turn
+    /// waits for this thread, or touch a context that is of no use.
+    pub fn is_idle(&self) -> bool {
+        !self.is_lost() && !self.is_forked() && reverse::serving().is_none() && !self.launch.running.is_any()
+    }
+
+    /// The driver's name for the device.
+    pub fn handle(&self) -> driver::Device {
+        self.handle
+    }
+
+    /// Dynamic shared memory of each team, in bytes.
+    pub fn lowlat_pool(&self) -> u32 {
+        self.settings.lowlat_pool
+    }
+
+    /// How host threads wait for their regions.
+    pub fn wait_policy(&self) -> WaitPolicy {
+        self.settings.wait
+    }
+
+    /// Whether streams write end words and wait for requests.
+    pub fn uses_memory_operations(&self) -> bool {
+        self.attrs.stream_memory_operations && self.settings.wait != WaitPolicy::Poll
+    }
+
+    /// Whether a host thread may sleep in a wait that is pending on a stream.
+    pub fn may_sleep_in_stream_waits(&self) -> bool {
+        self.uses_memory_operations() && env::channels().may_sleep_in_stream_wait()
+    }
+
+    /// What to tell about a kernel that failed with `code`.
+    pub fn kernel_failure(&self, kernel: &str, code: Code) -> String {
+        let hint = match code {
+            Code::ILLEGAL_ADDRESS => {
+                " (perhaps a pointer that is not mapped, or a stack overflow: see GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE)"
+            }
+            Code::LAUNCH_FAILED => " (perhaps abort was called)",
+            _ => "",
+        };
+        format!("kernel {kernel} on device {} ({}) failed{hint}", self.ordinal, self.attrs.name)
+    }
+
+    /// The kernel that libgomp knows by `address`.
+    pub fn kernel(&self, address: usize) -> Option<KernelRef> {
+        image::find_kernel(&self.lock_images(), address)
+    }
+
+    /// The images, for this thread alone.
+    pub fn lock_images(&self) -> std::sync::MutexGuard<'_, Vec<Image>> {
+        self.images.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

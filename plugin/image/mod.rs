@@ -1,0 +1,124 @@
+//! Offload images: what mkoffload put into the program, made into loaded modules.
+
+pub mod descriptor;
+pub mod indirect;
+pub mod link;
+pub mod load;
+pub mod symbols;
+
+use std::sync::Arc;
+
+use crate::driver::{DevicePtr, Function, Module};
+
+pub use descriptor::Descriptor;
+pub use load::{load, unload};
+
+/// A kernel: one target region of the program. Its address is what libgomp knows it by.
+#[derive(Debug)]
+pub struct Kernel {
+    /// Its name in the image.
+    pub name: String,
+    /// The loaded function; [`Function::NONE`] when the image promised it and does not have it.
+    pub function: Function,
+    /// Registers of each of its threads.
+    pub registers: u32,
+    /// Threads that a block of it can have.
+    pub block_threads: u32,
+    /// Whether it may make reverse-offload requests.
+    pub reverse: bool,
+}
+
+impl Kernel {
+    /// Whether it can be launched.
+    pub fn is_loaded(&self) -> bool {
+        self.function != Function::NONE
+    }
+}
+
+/// An image that is loaded on a device.
+pub struct Image {
+    /// Where the program keeps it: what libgomp knows it by.
+    pub address: usize,
+    /// In words.
+    pub name: String,
+    /// The linked code.
+    pub module: Module,
+    /// Its kernels.
+    pub kernels: Arc<[Kernel]>,
+    /// Runs the destructors of the program's device variables.
+    pub destructors: Option<load::Structors>,
+    /// Device memory that goes with the image.
+    pub memory: Vec<DevicePtr>,
+}
+
+impl Image {
+    /// The index of the kernel that libgomp knows by `address`.
+    pub fn kernel_index(&self, address: usize) -> Option<usize> {
+        let first = self.kernels.as_ptr() as usize;
+        let offset = address.checked_sub(first)?;
+        let index = offset / size_of::<Kernel>();
+        (offset % size_of::<Kernel>() == 0 && index < self.kernels.len()).then_some(index)
+    }
+}
+
+/// A kernel that stays alive as long as this does, whatever becomes of its image.
+pub struct KernelRef {
+    kernels: Arc<[Kernel]>,
+    index: usize,
+}
+
+impl std::ops::Deref for KernelRef {
+    type Target = Kernel;
+    fn deref(&self) -> &Kernel {
+        &self.kernels[self.index]
+    }
+}
+
+/// The kernel among `images` that libgomp knows by `address`.
+pub fn find_kernel(images: &[Image], address: usize) -> Option<KernelRef> {
+    images.iter().find_map(|image| {
+        let index = image.kernel_index(address)?;
+        Some(KernelRef { kernels: Arc::clone(&image.kernels), index })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(kernels: usize) -> Image {
+        let kernel = |i| Kernel { name: format!("k{i}"), function: Function::NONE, registers: 1, block_threads: 1, reverse: false };
+        Image {
+            address: 0,
+            name: String::new(),
+            module: Module(std::ptr::null_mut()),
+            kernels: (0..kernels).map(kernel).collect(),
+            destructors: None,
+            memory: vec![],
+        }
+    }
+
+    #[test]
+    fn a_kernel_is_known_by_its_own_address_and_no_other() {
+        let images = [image(3), image(2)];
+        for image in &images {
+            for kernel in image.kernels.iter() {
+                let address = std::ptr::from_ref(kernel) as usize;
+                assert_eq!(find_kernel(&images, address).expect("known").name, kernel.name);
+                assert!(find_kernel(&images, address + 1).is_none());
+            }
+            let end = image.kernels.as_ptr_range().end as usize;
+            assert!(image.kernel_index(end).is_none());
+        }
+        assert!(find_kernel(&images, 0).is_none());
+    }
+
+    #[test]
+    fn a_kernel_outlives_its_image() {
+        let images = [image(1)];
+        let address = images[0].kernels.as_ptr() as usize;
+        let kernel = find_kernel(&images, address).expect("known");
+        drop(images);
+        assert_eq!(kernel.name, "k0");
+    }
+}

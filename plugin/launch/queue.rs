@@ -1,0 +1,111 @@
+//! What a host thread launches a region with: a stream of its own, and the word that tells when the region has ended.
+
+use crate::driver::{CudaError, Driver, Event, Stream};
+use crate::reverse::sync::Ordering;
+use std::cell::Cell;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes of pinned memory that end words are carved from at a time.
+const PAGE: usize = 4096;
+/// Bytes between end words: a cache line each, so that waiters don't disturb one another.
+const LINE: usize = 64;
+
+/// A stream for kernels, with what goes with it. One thread uses it at a time.
+#[derive(Debug)]
+pub struct Queue {
+    /// The stream, a non-blocking one.
+    pub stream: Stream,
+    /// An event whose waiters sleep.
+    pub event: Event,
+    /// The word that the stream writes the region's number to; none where stream memory operations are missing.
+    end: Option<&'static AtomicU32>,
+    /// The number of the region that was launched last.
+    region: u32,
+    copies: Cell<Option<Stream>>,
+}
+
+impl Queue {
+    /// Enqueues the end mark behind the kernel that was just launched.
+    ///
+    /// # Errors
+    /// Those of `cuStreamWriteValue32`.
+    pub fn mark_end(&mut self, driver: &Driver) -> Result<(), CudaError> {
+        let Some(end) = self.end else { return Ok(()) };
+        self.region = self.region.wrapping_add(1);
+        // SAFETY: end words are never freed while the context lives.
+        unsafe { driver.stream_write_value_32(self.stream, end.as_ptr() as u64, self.region) }
+    }
+
+    /// Whether the end mark was written: the kernel is done and its writes are visible. False without an end word.
+    pub fn has_ended(&self) -> bool {
+        // Acquire pairs with the barrier that the stream's write begins with (CUDA Driver API, CU_STREAM_WRITE_VALUE_DEFAULT).
+        self.end.is_some_and(|end| end.load(Ordering::Acquire) == self.region)
+    }
+
+    /// Whether [`has_ended`](Self::has_ended) tells; else the driver must be asked.
+    pub fn has_end_word(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// A second stream, for copies while the kernel runs: a copy on its own stream would wait for it.
+    ///
+    /// # Errors
+    /// Those of `cuStreamCreate`.
+    pub fn copies(&self, driver: &Driver) -> Result<Stream, CudaError> {
+        if let Some(stream) = self.copies.get() {
+            return Ok(stream);
+        }
+        let stream = driver.create_stream()?;
+        self.copies.set(Some(stream));
+        Ok(stream)
+    }
+}
+
+/// The queues that no thread uses now, and end words for new ones.
+#[derive(Debug, Default)]
+pub struct Pool {
+    free: Mutex<Vec<Queue>>,
+    words: Mutex<Vec<&'static AtomicU32>>,
+}
+
+impl Pool {
+    /// Takes a queue, or makes one. `end_word`: whether the device has stream memory operations.
+    ///
+    /// # Errors
+    /// Those of the driver calls that make streams, events and pinned memory.
+    pub fn take(&self, driver: &Driver, end_word: bool) -> Result<Queue, CudaError> {
+        if let Some(queue) = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+            return Ok(queue);
+        }
+        let end = if end_word { Some(self.take_word(driver)?) } else { None };
+        let region = end.map_or(0, |end| end.load(Ordering::Relaxed));
+        Ok(Queue {
+            stream: driver.create_stream()?,
+            event: driver.create_event(true)?,
+            end,
+            region,
+            copies: Cell::new(None),
+        })
+    }
+
+    /// Gives a queue back. Its kernel is done.
+    pub fn give_back(&self, queue: Queue) {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(queue);
+    }
+
+    fn take_word(&self, driver: &Driver) -> Result<&'static AtomicU32, CudaError> {
+        let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(word) = words.pop() {
+            return Ok(word);
+        }
+        let page = driver.host_alloc(PAGE)?.cast::<u8>();
+        // SAFETY: the page was just allocated and is this many bytes long.
+        unsafe { page.write_bytes(0, PAGE) };
+        for offset in (0..PAGE).step_by(LINE) {
+            // SAFETY: within the page, aligned; the page is never freed while the context lives, and only atomics touch it.
+            words.push(unsafe { AtomicU32::from_ptr(page.add(offset).cast()) });
+        }
+        Ok(words.pop().expect("a page holds words"))
+    }
+}

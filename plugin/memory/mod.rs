@@ -1,0 +1,5 @@
+//! Memory of the devices, and of the host where devices reach it.
+
+pub mod alloc;
+pub mod copy;
+pub mod host;

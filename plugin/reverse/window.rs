@@ -1,0 +1,288 @@
+//! The host's side of a region's window of request slots (`include/rev_wire.h`).
+
+use super::wire::{self, Bell};
+use crate::driver::{CudaError, DevicePtr, Driver};
+use std::slice;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+/// The slots of one region at a time. Several threads may serve it.
+#[derive(Debug)]
+pub struct Window {
+    requests: &'static [wire::Request],
+    replies: &'static [wire::Reply],
+    areas: *mut u8,
+    area_bytes: usize,
+    /// `posted` of the request in each slot that a thread has claimed last.
+    claimed: Box<[AtomicU32]>,
+    /// Where the next look begins: whoever was served last is looked at last.
+    cursor: AtomicUsize,
+}
+
+// SAFETY: the inline areas are touched only by whoever holds a claim on their slot.
+unsafe impl Send for Window {}
+// SAFETY: as above.
+unsafe impl Sync for Window {}
+
+/// Where one item's bytes are in an inline area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Item {
+    address: u64,
+    bytes: usize,
+    offset: usize,
+    to: bool,
+    from: bool,
+    number: u32,
+}
+
+/// A request that its holder alone may serve.
+#[must_use = "an unserved claim leaves the device spinning"]
+#[derive(Debug)]
+pub struct Claim<'a> {
+    window: &'a Window,
+    slot: usize,
+    posted: u32,
+    /// What the device asks for.
+    pub request: super::slot::Request,
+    /// [`wire::OP_TARGET`] or [`wire::OP_USER`].
+    pub op: u32,
+    /// The map arrays as they arrived, one behind the other; empty where they didn't travel.
+    arrays: Vec<u8>,
+    items: Vec<Item>,
+    dirty: u32,
+}
+
+/// What is wrong with a request, which the device's memory may have been corrupted into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// The slot's number.
+    pub slot: usize,
+    /// The field, as `rev_wire.h` names it.
+    pub field: &'static str,
+    /// What it holds.
+    pub value: u64,
+}
+
+impl std::fmt::Display for Malformed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Malformed { slot, field, value } = self;
+        write!(f, "malformed reverse-offload request in slot {slot}: {field} is {value:#x}")
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// More items than any program maps; what is beyond is garbage.
+const MOST_ITEMS: u64 = 1 << 24;
+
+impl Window {
+    /// Makes a window of `slots` slots, a power of two, with inline areas of `area_bytes`, and the region in device memory at
+    /// `region` that tells kernels of it. Its turns lie at `turns`.
+    ///
+    /// # Errors
+    /// Those of the driver calls that make pinned memory and fill device memory.
+    pub fn new(
+        driver: &Driver,
+        slots: usize,
+        area_bytes: usize,
+        region: DevicePtr,
+        turns: DevicePtr,
+        bell: &Bell,
+    ) -> Result<Window, CudaError> {
+        assert!(slots.is_power_of_two() && slots <= wire::MAX_SLOTS && area_bytes.is_multiple_of(wire::ITEM_ALIGN));
+        let lines = slots * size_of::<wire::Request>();
+        let memory = driver.host_alloc(2 * lines + slots * area_bytes)?.cast::<u8>();
+        // SAFETY: the memory is as long as this, and zeroes are valid requests and replies; it is never freed while the context
+        // lives.
+        let window = unsafe {
+            memory.write_bytes(0, 2 * lines);
+            Window::over(memory, slots, area_bytes)
+        };
+        let header = wire::Region {
+            version: wire::VERSION,
+            slot_mask: slots as u32 - 1,
+            area_bytes: area_bytes as u32,
+            reserved: 0,
+            requests: memory as u64,
+            replies: memory as u64 + lines as u64,
+            areas: window.areas as u64,
+            turns,
+            bell: bell as *const Bell as u64,
+        };
+        driver.memset(turns, 0, slots * size_of::<wire::Turn>())?;
+        // SAFETY: the caller's promise that `region` has room.
+        unsafe { driver.copy_to_device(region, (&raw const header).cast(), size_of::<wire::Region>()) }?;
+        Ok(window)
+    }
+
+    /// # Safety
+    /// `memory` holds `slots` requests, as many replies and as many areas, for ever.
+    unsafe fn over(memory: *mut u8, slots: usize, area_bytes: usize) -> Window {
+        let lines = slots * size_of::<wire::Request>();
+        Window {
+            // SAFETY: the caller's promise; only atomics touch them.
+            requests: unsafe { slice::from_raw_parts(memory.cast(), slots) },
+            // SAFETY: as above.
+            replies: unsafe { slice::from_raw_parts(memory.add(lines).cast(), slots) },
+            // SAFETY: as above.
+            areas: unsafe { memory.add(2 * lines) },
+            area_bytes,
+            claimed: (0..slots).map(|_| AtomicU32::new(0)).collect(),
+            cursor: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether a request waits to be claimed.
+    pub fn has_request(&self) -> bool {
+        self.requests.iter().zip(&self.claimed).any(|(request, claimed)| {
+            request.posted.load(Ordering::Relaxed) != claimed.load(Ordering::Relaxed)
+        })
+    }
+
+    /// Takes the next request. Looks in turn: while requests keep coming, each slot is served once before any is served twice,
+    /// so a request waits for at most one of each other slot, besides those with an earlier ticket in its own.
+    ///
+    /// # Errors
+    /// When the device wrote what no device runtime writes; nothing outside the slot was read then.
+    pub fn claim(&self) -> Result<Option<Claim<'_>>, Malformed> {
+        let mask = self.requests.len() - 1;
+        let start = self.cursor.load(Ordering::Relaxed);
+        for step in 0..=mask {
+            let slot = (start + step) & mask;
+            let (request, claimed) = (&self.requests[slot], &self.claimed[slot]);
+            let before = claimed.load(Ordering::Relaxed);
+            if request.posted.load(Ordering::Relaxed) == before {
+                continue;
+            }
+            // Acquire: pairs with the device's st.release.sys of `posted` (before sm_70 the membar.sys before it).
+            let posted = request.posted.load(Ordering::Acquire);
+            // Acquire: pairs with the release of the thread that served the slot's last request.
+            if claimed.compare_exchange(before, posted, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+                continue;
+            }
+            self.cursor.store(slot + 1, Ordering::Relaxed);
+            return self.read(slot, posted).map(Some);
+        }
+        Ok(None)
+    }
+
+    fn read(&self, slot: usize, posted: u32) -> Result<Claim<'_>, Malformed> {
+        let request = &self.requests[slot];
+        let bad = |field, value| Malformed { slot, field, value };
+        let op = request.op.load(Ordering::Relaxed);
+        if op != wire::OP_TARGET && op != wire::OP_USER {
+            return Err(bad("op", op.into()));
+        }
+        let mapnum = request.mapnum.load(Ordering::Relaxed);
+        if mapnum > MOST_ITEMS {
+            return Err(bad("mapnum", mapnum));
+        }
+        let mut claim = Claim {
+            window: self,
+            slot,
+            posted,
+            request: super::slot::Request {
+                func: request.func.load(Ordering::Relaxed),
+                mapnum,
+                addrs: request.addrs.load(Ordering::Relaxed),
+                sizes: request.sizes.load(Ordering::Relaxed),
+                kinds: request.kinds.load(Ordering::Relaxed),
+                dev_num: request.dev_num.load(Ordering::Relaxed),
+            },
+            op,
+            arrays: Vec::new(),
+            items: Vec::new(),
+            dirty: 0,
+        };
+        let bytes = if op == wire::OP_TARGET { mapnum as usize * 18 } else { mapnum as usize };
+        match request.has_inline.load(Ordering::Relaxed) {
+            0 => {}
+            1 if bytes <= self.area_bytes => {
+                // A copy: what is checked now can't change later.
+                claim.arrays = claim.area()[..bytes].to_vec();
+                if op == wire::OP_TARGET {
+                    claim.items = find_items(&claim.arrays, self.area_bytes);
+                }
+            }
+            1 => return Err(bad("mapnum", mapnum)),
+            other => return Err(bad("has_inline", other.into())),
+        }
+        Ok(claim)
+    }
+}
+
+/// Where the items are that travelled with these arrays: the rule of `rev_wire.h`.
+fn find_items(arrays: &[u8], area_bytes: usize) -> Vec<Item> {
+    let mapnum = arrays.len() / 18;
+    let word = |i: usize| u64::from_ne_bytes(arrays[i * 8..i * 8 + 8].try_into().expect("8 bytes"));
+    let kind = |i: usize| {
+        let at = mapnum * 16 + i * 2;
+        u16::from_ne_bytes([arrays[at], arrays[at + 1]])
+    };
+    let mut offset = arrays.len().next_multiple_of(wire::ITEM_ALIGN);
+    let mut items = Vec::new();
+    for i in 0..mapnum.min(wire::MAX_INLINE_ITEMS) {
+        let (address, bytes, kind) = (word(i), word(mapnum + i), kind(i));
+        let (to, from) = (wire::travels_to(kind), wire::travels_from(kind));
+        let room = area_bytes.saturating_sub(offset);
+        if address == 0 || bytes == 0 || bytes > room as u64 || !(to || from) {
+            continue;
+        }
+        let bytes = bytes as usize;
+        if bytes.next_multiple_of(wire::ITEM_ALIGN) > room {
+            continue;
+        }
+        items.push(Item { address, bytes, offset, to, from, number: i as u32 });
+        offset += bytes.next_multiple_of(wire::ITEM_ALIGN);
+    }
+    items
+}
+
+impl Claim<'_> {
+    fn area(&self) -> &[u8] {
+        let Window { areas, area_bytes, .. } = *self.window;
+        // SAFETY: the slot's area, which only the holder of its claim touches until the reply.
+        unsafe { slice::from_raw_parts(areas.add(self.slot * area_bytes), area_bytes) }
+    }
+
+    /// Copies from device memory if the bytes at `from` travelled with the request; false if they didn't.
+    pub fn read(&self, to: &mut [u8], from: u64) -> bool {
+        let arrays = [self.request.addrs, self.request.sizes, self.request.kinds];
+        let mapnum = self.request.mapnum as usize;
+        let starts = [0, mapnum * 8, mapnum * 16, mapnum * 18];
+        for (address, bounds) in arrays.iter().zip(starts.windows(2)) {
+            if !self.arrays.is_empty() && *address == from && to.len() == bounds[1] - bounds[0] {
+                to.copy_from_slice(&self.arrays[bounds[0]..bounds[1]]);
+                return true;
+            }
+        }
+        let inside = |item: &&Item| {
+            let room = from.checked_sub(item.address).and_then(|skip| (item.bytes as u64).checked_sub(skip));
+            item.to && room.is_some_and(|room| to.len() as u64 <= room)
+        };
+        let Some(item) = self.items.iter().find(inside) else { return false };
+        let start = item.offset + (from - item.address) as usize;
+        to.copy_from_slice(&self.area()[start..start + to.len()]);
+        true
+    }
+
+    /// Copies to device memory through the reply if `to` is an item that has room in it; false if it isn't.
+    pub fn write(&mut self, to: u64, from: &[u8]) -> bool {
+        let whole = |item: &&Item| item.from && item.address == to && item.bytes == from.len();
+        let Some(item) = self.items.iter().find(whole) else { return false };
+        let Window { areas, area_bytes, .. } = *self.window;
+        // SAFETY: within the slot's area, which only the holder of its claim touches until the reply.
+        unsafe {
+            let at = areas.add(self.slot * area_bytes + item.offset);
+            at.copy_from_nonoverlapping(from.as_ptr(), from.len());
+        }
+        self.dirty |= 1 << item.number;
+        true
+    }
+
+    /// Lets the device go on.
+    pub fn reply(self) {
+        let done = u64::from(self.posted) | u64::from(self.dirty) << 32;
+        // Release: pairs with the device's ld.acquire.sys. What the served block wrote is seen after it.
+        self.window.replies[self.slot].done_and_dirty.store(done, Ordering::Release);
+    }
+}

@@ -1,0 +1,116 @@
+//! What a kernel and the host share for reverse offload through our device runtime: the Rust side of `include/rev_wire.h`, which
+//! explains it. `tests/wire_layout.rs` compares the two.
+
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+
+/// `REV_WIRE_VERSION`
+pub const VERSION: u32 = 1;
+/// `REV_REGION_BYTES`
+pub const REGION_BYTES: u64 = 256;
+/// `REV_MAX_SLOTS`
+pub const MAX_SLOTS: usize = 1024;
+/// `REV_MAX_INLINE_ITEMS`
+pub const MAX_INLINE_ITEMS: usize = 32;
+/// `REV_ITEM_ALIGN`
+pub const ITEM_ALIGN: usize = 16;
+/// `REV_OP_TARGET`
+pub const OP_TARGET: u32 = 0;
+/// `REV_OP_USER`
+pub const OP_USER: u32 = 1;
+
+/// `struct rev_region`
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Region {
+    /// [`VERSION`]
+    pub version: u32,
+    /// Number of slots - 1.
+    pub slot_mask: u32,
+    /// Bytes of each inline area.
+    pub area_bytes: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// Address of the first [`Request`].
+    pub requests: u64,
+    /// Address of the first [`Reply`].
+    pub replies: u64,
+    /// Address of the first inline area.
+    pub areas: u64,
+    /// Address of the first [`Turn`].
+    pub turns: u64,
+    /// Address of the [`Bell`].
+    pub bell: u64,
+}
+
+/// `struct rev_turn`, which the host only clears.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Turn {
+    next: AtomicU32,
+    serving: AtomicU32,
+    left: AtomicU32,
+    reserved: u32,
+}
+
+/// `struct rev_bell`
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct Bell {
+    /// 1 to wake the host.
+    pub rung: AtomicU32,
+    /// 1 while the host has to be rung for.
+    pub asleep: AtomicU32,
+}
+
+/// `struct rev_request`
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Request {
+    /// Ticket + 1 of the request.
+    pub posted: AtomicU32,
+    /// [`OP_TARGET`] or [`OP_USER`].
+    pub op: AtomicU32,
+    /// Function or opcode.
+    pub func: AtomicU64,
+    /// Number of items, or bytes.
+    pub mapnum: AtomicU64,
+    /// Device address of the array of addresses.
+    pub addrs: AtomicU64,
+    /// Device address of the array of sizes.
+    pub sizes: AtomicU64,
+    /// Device address of the array of kinds.
+    pub kinds: AtomicU64,
+    /// Device number.
+    pub dev_num: AtomicI32,
+    /// Whether the inline area holds the arrays.
+    pub has_inline: AtomicU32,
+    reserved: u64,
+}
+
+/// `struct rev_reply`
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Reply {
+    /// Low half: ticket + 1 of the request that was served last. High half: bit i says that item i has new contents.
+    pub done_and_dirty: AtomicU64,
+    reserved: [u64; 7],
+}
+
+/// Whether an item of this kind travels to the server (`rev_kind_to`).
+pub fn travels_to(kind: u16) -> bool {
+    matches!(kind & 0xff, 1 | 3 | 12 | 0x81 | 0x83 | 0x11 | 0x13 | 0x95 | 0x97)
+}
+
+/// Whether an item of this kind travels back (`rev_kind_from`).
+pub fn travels_from(kind: u16) -> bool {
+    matches!(kind & 0xff, 2 | 3 | 0x82 | 0x83 | 0x12 | 0x13 | 0x96 | 0x97)
+}
+
+const _: () = {
+    use std::mem::{offset_of, size_of};
+    assert!(size_of::<Request>() == 64 && offset_of!(Request, has_inline) == 52);
+    assert!(size_of::<Reply>() == 64);
+    assert!(size_of::<Turn>() == 16);
+    assert!(size_of::<Region>() as u64 <= REGION_BYTES && offset_of!(Region, bell) == 48);
+    assert!(offset_of!(Bell, asleep) == 4);
+};

@@ -1,0 +1,91 @@
+//! The devices that the environment asks for, made by `cuInit`.
+
+use super::context::Context;
+use crate::env::{Settings, settings};
+use crate::error::{Error, Result};
+use boomerang_gpu::{DeviceConfig, Memory};
+use std::ffi::c_int;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// What every device is called.
+pub const NAME: &str = "Boomerang Simulated GPU";
+
+/// The primary context of a device.
+#[derive(Default)]
+pub struct Primary {
+    /// It, while retained.
+    pub context: Option<Arc<Context>>,
+    /// How often it is retained.
+    pub retained: usize,
+    /// Flags for when it is made.
+    pub flags: u32,
+}
+
+/// One device.
+pub struct Device {
+    /// Its number.
+    pub ordinal: usize,
+    /// The GPU.
+    pub gpu: Arc<boomerang_gpu::Device>,
+    /// Its primary context.
+    pub primary: Mutex<Primary>,
+}
+
+/// All devices and the memory they share addresses in.
+pub struct Platform {
+    /// The address space.
+    pub memory: Arc<Memory>,
+    /// The devices by ordinal.
+    pub devices: Vec<Device>,
+}
+
+static PLATFORM: OnceLock<Platform> = OnceLock::new();
+
+impl Platform {
+    fn new(settings: &Settings) -> Result<Platform> {
+        if settings.devices == 0 {
+            return Err(Error::NO_DEVICE);
+        }
+        let capacities = vec![settings.memory; settings.devices];
+        let memory = Memory::new(&capacities).map_err(|error| {
+            eprintln!("boomerang-sim: no address space for the devices' memory: {error}");
+            Error::OPERATING_SYSTEM
+        })?;
+        let memory = Arc::new(memory);
+        let device = |ordinal| {
+            let config = DeviceConfig {
+                ordinal,
+                multiprocessors: settings.sms,
+                seed: settings.seed.unwrap_or(0),
+                ..DeviceConfig::default()
+            };
+            let gpu = boomerang_gpu::Device::new(config, Arc::clone(&memory));
+            Device { ordinal, gpu, primary: Mutex::default() }
+        };
+        let devices = (0..settings.devices).map(device).collect();
+        Ok(Platform { memory, devices })
+    }
+}
+
+/// Makes the devices, once.
+pub fn initialize() -> Result {
+    static ONCE: Mutex<()> = Mutex::new(());
+    let _once = ONCE.lock().expect("no panic under this lock");
+    if PLATFORM.get().is_none() {
+        let made = PLATFORM.set(Platform::new(settings())?);
+        debug_assert!(made.is_ok(), "only this function sets it, under its lock");
+        super::process::ready();
+    }
+    Ok(())
+}
+
+/// The devices. Only for calls behind [`super::process::check_ready`].
+pub fn platform() -> &'static Platform {
+    PLATFORM.get().expect("cuInit has succeeded")
+}
+
+/// The device of that number; `INVALID_DEVICE` if there is none.
+pub fn device(ordinal: c_int) -> Result<&'static Device> {
+    let index = usize::try_from(ordinal).map_err(|_| Error::INVALID_DEVICE)?;
+    platform().devices.get(index).ok_or(Error::INVALID_DEVICE)
+}

@@ -1,0 +1,15 @@
+//! What the entry points stand on: state and rules, without C.
+
+pub mod context;
+pub mod copy;
+pub mod device;
+pub mod event;
+pub mod handle;
+pub mod image;
+pub mod link;
+pub mod memory;
+pub mod module;
+pub mod pool;
+pub mod process;
+pub mod sched;
+pub mod stream;

@@ -1,0 +1,127 @@
+//! Calls that wait: for points of queues, for events, for a context at rest.
+
+use super::report::Stall;
+use super::{DomainId, Point, QueueId, Scheduler, Ticket};
+use crate::env;
+use crate::error::{Error, Result};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often a blocked call looks whether it is in a deadlock.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A call that blocks, for the report of a deadlock.
+pub struct Blocked {
+    /// The driver function.
+    pub call: &'static str,
+    pub(super) domain: DomainId,
+    pub(super) thread: std::thread::ThreadId,
+    pub(super) since: Instant,
+}
+
+impl Scheduler {
+    /// Waits until the queue has done all that it holds now, with what the legacy rules put before it.
+    pub fn wait_queue(&self, domain: DomainId, queue: QueueId) -> Result {
+        let state = self.lock();
+        let Some(q) = state.queues.get(&queue) else { return Err(Error::INVALID_HANDLE) };
+        let mut points = vec![Point { queue, seq: q.submitted }];
+        if q.class == super::Class::Legacy {
+            points.extend(state.before(queue));
+        }
+        drop(state);
+        self.wait_points(domain, points)
+    }
+
+    /// Waits until all work that the context holds now is done.
+    pub fn wait_domain(&self, domain: DomainId) -> Result {
+        let points = self.lock().snapshot(domain, |_| true);
+        self.wait_points(domain, points)
+    }
+
+    pub(super) fn wait_points(&self, domain: DomainId, points: Vec<Point>) -> Result {
+        let mut state = self.lock();
+        for point in points {
+            while !state.reached(point) {
+                let advanced = Arc::clone(&state.queues[&point.queue].advanced);
+                state = advanced.wait(state).expect("no panic under this lock");
+            }
+        }
+        state.domains.get(&domain).and_then(|d| d.dead).map_or(Ok(()), Err)
+    }
+
+    /// Waits for an event's recording.
+    pub fn wait_ticket(&self, ticket: &Ticket) -> Result {
+        let mut state = self.lock();
+        loop {
+            match ticket.done() {
+                Some((_, result)) => return result,
+                None => state = ticket.reached.wait(state).expect("no panic under this lock"),
+            }
+        }
+    }
+
+    /// What `cuMemFree` and others do on hardware: wait for every wait and kernel of the context that is
+    /// pending now. This is where programs deadlock, so this is where the simulator looks for it.
+    pub fn quiesce(&'static self, domain: DomainId, call: &'static str) -> Result {
+        let points = self.lock().snapshot(domain, |_| true);
+        if points.is_empty() {
+            return Ok(());
+        }
+        self.blocked_call(domain, call, |state| points.iter().copied().find(|p| !state.reached(*p)))
+    }
+
+    /// What the first launch of a lazily loaded function does on hardware: wait until no stream wait is
+    /// pending, unless a kernel runs.
+    pub fn await_lazy_load(&'static self, domain: DomainId, call: &'static str) -> Result {
+        self.blocked_call(domain, call, |state| {
+            let wait = state.waits.iter().find(|w| w.domain == domain)?;
+            let behind = state.queues.get(&wait.queue)?.completed + 1;
+            (!state.kernel_runs(domain)).then_some(Point { queue: wait.queue, seq: behind })
+        })
+    }
+
+    /// Blocks while `obstacle` names a point to wait for, with an eye on deadlocks.
+    fn blocked_call(
+        &'static self,
+        domain: DomainId,
+        call: &'static str,
+        obstacle: impl Fn(&super::State) -> Option<Point>,
+    ) -> Result {
+        let limit = env::settings().deadlock;
+        let mut state = self.lock();
+        let mut stall = Stall::new();
+        let mut entry = None;
+        while let Some(point) = obstacle(&state) {
+            entry.get_or_insert_with(|| BlockedEntry::new(self, domain, call));
+            if stall.lasts(&state, point) > limit {
+                drop(state);
+                self.report_deadlock(domain, limit);
+                self.poison(domain, Error::LAUNCH_TIMEOUT);
+                return Err(Error::LAUNCH_TIMEOUT);
+            }
+            let Some(owner) = state.domains.get(&domain) else { break };
+            let changed = Arc::clone(&owner.changed);
+            state = self.sleep(state, &changed, LOOK.min(limit));
+        }
+        state.domains.get(&domain).and_then(|d| d.dead).map_or(Ok(()), Err)
+    }
+}
+
+/// Stands in the list of blocked calls while it lives.
+struct BlockedEntry(&'static Scheduler);
+
+impl BlockedEntry {
+    fn new(scheduler: &'static Scheduler, domain: DomainId, call: &'static str) -> BlockedEntry {
+        let (thread, since) = (std::thread::current().id(), Instant::now());
+        let mut blocked = scheduler.blocked.lock().expect("no panic under this lock");
+        blocked.push(Blocked { call, domain, thread, since });
+        BlockedEntry(scheduler)
+    }
+}
+
+impl Drop for BlockedEntry {
+    fn drop(&mut self) {
+        let me = std::thread::current().id();
+        self.0.blocked.lock().expect("no panic under this lock").retain(|b| b.thread != me);
+    }
+}

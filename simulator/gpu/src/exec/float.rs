@@ -1,0 +1,279 @@
+//! Floating point arithmetic.
+
+use super::alu::routine;
+use super::context::{Context, Flow};
+use super::half;
+use super::lane::Lane;
+use super::rounding::rounded;
+use crate::ir::{Handler, Inst};
+use boomerang_ptx::ast::Mode;
+use boomerang_ptx::types::{FloatTest, Modifiers, Opcode, Rounding, Type};
+
+/// How an instruction departs from rounding to nearest, keeping subnormals and the full range.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Care {
+    rounding: Option<Rounding>,
+    flush: bool,
+    saturate: bool,
+}
+
+impl Care {
+    fn of(m: &Modifiers) -> Care {
+        let rounding = m.rounding.filter(|r| *r != Rounding::Rn);
+        Care { rounding, flush: m.flags.ftz, saturate: m.flags.sat }
+    }
+
+    /// As the `imm` of an instruction.
+    fn encode(self) -> u64 {
+        let rounding = match self.rounding {
+            Some(Rounding::Rz) => 1,
+            Some(Rounding::Rm) => 2,
+            Some(Rounding::Rp) => 3,
+            _ => 0,
+        };
+        rounding | u64::from(self.flush) << 2 | u64::from(self.saturate) << 3
+    }
+
+    fn decode(imm: u64) -> Care {
+        let rounding = [None, Some(Rounding::Rz), Some(Rounding::Rm), Some(Rounding::Rp)][imm as usize & 3];
+        Care { rounding, flush: imm & 4 != 0, saturate: imm & 8 != 0 }
+    }
+
+    fn input<F: Float>(self, x: F) -> F {
+        if self.flush { x.flushed() } else { x }
+    }
+
+    fn output<F: Float>(self, x: F) -> F {
+        let x = if self.flush { x.flushed() } else { x };
+        if self.saturate { x.saturated() } else { x.canonical() }
+    }
+}
+
+/// What the arithmetic needs of a float type.
+pub(crate) trait Float: Lane + PartialOrd {
+    /// Subnormals as zeros, where the type has `.ftz`.
+    fn flushed(self) -> Self;
+    /// Clamped to [0, 1]; NaN gives 0.
+    fn saturated(self) -> Self;
+    /// A NaN as the hardware gives it.
+    fn canonical(self) -> Self;
+    fn minimum(self, b: Self, propagate: bool) -> Self;
+    fn maximum(self, b: Self, propagate: bool) -> Self;
+}
+
+macro_rules! float {
+    ($($ty:ty: $flush:expr, $canonical:expr, $nan:expr;)*) => {$(
+        impl Float for $ty {
+            #[inline(always)]
+            fn flushed(self) -> $ty { $flush(self) }
+            #[inline(always)]
+            fn saturated(self) -> $ty { if self > 0.0 { self.min(1.0) } else { 0.0 } }
+            #[inline(always)]
+            fn canonical(self) -> $ty { $canonical(self) }
+            fn minimum(self, b: $ty, propagate: bool) -> $ty {
+                match (self.is_nan(), b.is_nan()) {
+                    (true, true) => $nan,
+                    (true, false) => if propagate { $nan } else { b },
+                    (false, true) => if propagate { $nan } else { self },
+                    _ if self == b => if self.is_sign_negative() { self } else { b },
+                    _ => if self < b { self } else { b },
+                }
+            }
+            fn maximum(self, b: $ty, propagate: bool) -> $ty {
+                match (self.is_nan(), b.is_nan()) {
+                    (true, true) => $nan,
+                    (true, false) => if propagate { $nan } else { b },
+                    (false, true) => if propagate { $nan } else { self },
+                    _ if self == b => if self.is_sign_negative() { b } else { self },
+                    _ => if self > b { self } else { b },
+                }
+            }
+        }
+    )*};
+}
+
+/// The NaN that single precision instructions give.
+const NAN32: f32 = f32::from_bits(0x7fff_ffff);
+
+float! {
+    f32: |x: f32| if x.abs() < f32::MIN_POSITIVE { 0f32.copysign(x) } else { x },
+        |x: f32| if x.is_nan() { NAN32 } else { x }, NAN32;
+    f64: |x| x, |x| x, f64::NAN;
+}
+
+/// A routine and the `imm` that it wants.
+pub(crate) type Choice = Option<(Handler, u64)>;
+
+/// An arithmetic routine: the plain one where nothing special is asked, else one that takes care.
+macro_rules! arithmetic {
+    ($m:expr, $t:ty, |$($x:ident),+| $f:expr) => {{
+        let care = Care::of($m);
+        if care == Care::default() {
+            arithmetic!(@plain $t, |$($x),+| $f).map(|run: Handler| (run, 0))
+        } else {
+            fn run(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+                let care = Care::decode(i.imm);
+                arithmetic!(@careful cx, i, mask, care, $t, |$($x),+| $f)
+            }
+            Some((run as Handler, care.encode()))
+        }
+    }};
+    (@plain $t:ty, |$a:ident| $f:expr) => { routine!($t => $t, |$a: $t| { let r: $t = $f; r.canonical() }) };
+    (@plain $t:ty, |$a:ident, $b:ident| $f:expr) => {
+        routine!($t, $t => $t, |$a: $t, $b: $t| { let r: $t = $f; r.canonical() })
+    };
+    (@plain $t:ty, |$a:ident, $b:ident, $c:ident| $f:expr) => {
+        routine!($t, $t, $t => $t, |$a: $t, $b: $t, $c: $t| { let r: $t = $f; r.canonical() })
+    };
+    (@careful $cx:ident, $i:ident, $mask:ident, $care:ident, $t:ty, |$a:ident| $f:expr) => {
+        $cx.map1($i, $mask, |a: $t| $care.output(rounded($care.rounding, [$care.input(a)], |[$a]| $f)))
+    };
+    (@careful $cx:ident, $i:ident, $mask:ident, $care:ident, $t:ty, |$a:ident, $b:ident| $f:expr) => {
+        $cx.map2($i, $mask, |a: $t, b: $t| {
+            $care.output(rounded($care.rounding, [$care.input(a), $care.input(b)], |[$a, $b]| $f))
+        })
+    };
+    (@careful $cx:ident, $i:ident, $mask:ident, $care:ident, $t:ty, |$a:ident, $b:ident, $c:ident| $f:expr) => {
+        $cx.map3($i, $mask, |a: $t, b: $t, c: $t| {
+            let operands = [$care.input(a), $care.input(b), $care.input(c)];
+            $care.output(rounded($care.rounding, operands, |[$a, $b, $c]| $f))
+        })
+    };
+}
+
+macro_rules! by_float {
+    ($ty:expr, $m:expr, |$($x:ident),+| $f:expr) => {
+        match $ty {
+            Type::F32 => arithmetic!($m, f32, |$($x),+| $f),
+            Type::F64 => arithmetic!($m, f64, |$($x),+| $f),
+            _ => None,
+        }
+    };
+}
+
+/// The routine of a float instruction whose operands all have the type `ty`.
+pub(crate) fn select(opcode: Opcode, ty: Type, m: &Modifiers) -> Choice {
+    use Opcode::*;
+    if matches!(ty, Type::F16 | Type::Bf16) {
+        return small(opcode, ty, m).map(|run| (run, 0));
+    }
+    let single = ty == Type::F32;
+    match opcode {
+        Add => by_float!(ty, m, |a, b| a + b),
+        Sub => by_float!(ty, m, |a, b| a - b),
+        Mul => by_float!(ty, m, |a, b| a * b),
+        Fma | Mad => by_float!(ty, m, |a, b, c| a.mul_add(b, c)),
+        Div => by_float!(ty, m, |a, b| a / b),
+        Rcp => by_float!(ty, m, |a| 1.0 / a),
+        Sqrt => by_float!(ty, m, |a| a.sqrt()),
+        Rsqrt => by_float!(ty, m, |a| 1.0 / a.sqrt()),
+        // Sign operations keep the payload of a NaN.
+        Abs if m.flags.ftz => arithmetic!(m, f32, |a| a.abs()),
+        Neg if m.flags.ftz => arithmetic!(m, f32, |a| -a),
+        Abs if single => routine!(f32 => f32, f32::abs).map(|run| (run, 0)),
+        Neg if single => routine!(f32 => f32, |a: f32| -a).map(|run| (run, 0)),
+        Abs => routine!(f64 => f64, f64::abs).map(|run| (run, 0)),
+        Neg => routine!(f64 => f64, |a: f64| -a).map(|run| (run, 0)),
+        Copysign if single => routine!(f32, f32 => f32, |a: f32, b: f32| b.copysign(a)).map(|run| (run, 0)),
+        Copysign => routine!(f64, f64 => f64, |a: f64, b: f64| b.copysign(a)).map(|run| (run, 0)),
+        Min | Max => extremum(opcode, ty, m),
+        Sin => arithmetic!(m, f32, |a| f64::from(a).sin() as f32),
+        Cos => arithmetic!(m, f32, |a| f64::from(a).cos() as f32),
+        Lg2 => arithmetic!(m, f32, |a| f64::from(a).log2() as f32),
+        Ex2 => arithmetic!(m, f32, |a| f64::from(a).exp2() as f32),
+        Tanh => arithmetic!(m, f32, |a| f64::from(a).tanh() as f32),
+        _ => None,
+    }
+}
+
+/// `min` and `max`. `imm` is that of [`Care`], with bit 4 for `.NaN`.
+fn extremum(opcode: Opcode, ty: Type, m: &Modifiers) -> Choice {
+    macro_rules! by {
+        ($t:ty, $method:ident) => {{
+            fn run(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+                let (care, propagate) = (Care::decode(i.imm), i.imm & 16 != 0);
+                cx.map2(i, mask, |a: $t, b: $t| care.input(a).$method(care.input(b), propagate))
+            }
+            run as Handler
+        }};
+    }
+    let run = match (opcode, ty) {
+        (Opcode::Min, Type::F32) => by!(f32, minimum),
+        (Opcode::Max, Type::F32) => by!(f32, maximum),
+        (Opcode::Min, Type::F64) => by!(f64, minimum),
+        (Opcode::Max, Type::F64) => by!(f64, maximum),
+        _ => return None,
+    };
+    Some((run, Care { rounding: None, ..Care::of(m) }.encode() | u64::from(m.flags.nan) << 4))
+}
+
+/// Halves and bfloats: computed in double precision, which holds sums and products exactly, and rounded once.
+fn small(opcode: Opcode, ty: Type, m: &Modifiers) -> Option<Handler> {
+    macro_rules! formats {
+        (|$($x:ident),+| $f:expr) => {
+            if ty == Type::F16 {
+                formats!(@ half::to_f32, half::from_f64, |$($x),+| $f)
+            } else {
+                formats!(@ half::bf16_to_f32, half::bf16_from_f64, |$($x),+| $f)
+            }
+        };
+        (@ $to:path, $from:path, |$a:ident| $f:expr) => {
+            routine!(u16 => u16, |a| { let $a = f64::from($to(a)); $from($f) })
+        };
+        (@ $to:path, $from:path, |$a:ident, $b:ident| $f:expr) => {
+            routine!(u16, u16 => u16, |a, b| { let ($a, $b) = (f64::from($to(a)), f64::from($to(b))); $from($f) })
+        };
+        (@ $to:path, $from:path, |$a:ident, $b:ident, $c:ident| $f:expr) => {
+            routine!(u16, u16, u16 => u16, |a, b, c| {
+                let ($a, $b, $c) = (f64::from($to(a)), f64::from($to(b)), f64::from($to(c)));
+                $from($f)
+            })
+        };
+    }
+    use Opcode::*;
+    match opcode {
+        Add => formats!(|a, b| a + b),
+        Sub => formats!(|a, b| a - b),
+        Mul => formats!(|a, b| a * b),
+        Fma | Mad => formats!(|a, b, c| a.mul_add(b, c)),
+        Ex2 => formats!(|a| a.exp2()),
+        Tanh => formats!(|a| a.tanh()),
+        Min if m.flags.nan => formats!(|a, b| a.minimum(b, true)),
+        Max if m.flags.nan => formats!(|a, b| a.maximum(b, true)),
+        Min => formats!(|a, b| Float::minimum(a, b, false)),
+        Max => formats!(|a, b| Float::maximum(a, b, false)),
+        Neg => routine!(u16 => u16, |a| a ^ 0x8000),
+        Abs => routine!(u16 => u16, |a| a & 0x7fff),
+        _ => None,
+    }
+}
+
+/// `testp`: predicate `d` says whether `a` is of the class.
+pub(crate) fn select_test(ty: Type, m: &Modifiers) -> Option<Handler> {
+    macro_rules! by {
+        ($t:ty, $f:expr) => {{
+            fn run(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+                let test: fn($t) -> bool = $f;
+                let a = cx.read::<$t>(i.a);
+                let bits = super::context::lanes(mask).fold(0, |all, l| all | u32::from(test(<$t>::get(a[l]))) << l);
+                cx.write_predicate(i.d, mask, bits);
+                Flow::Next
+            }
+            Some(run as Handler)
+        }};
+    }
+    macro_rules! both {
+        ($f:expr) => {
+            if ty == Type::F32 { by!(f32, $f) } else { by!(f64, $f) }
+        };
+    }
+    let Some(Mode::FloatTest(test)) = m.mode else { return None };
+    match test {
+        FloatTest::Finite => both!(|x| x.is_finite()),
+        FloatTest::Infinite => both!(|x| x.is_infinite()),
+        FloatTest::Number => both!(|x| !x.is_nan()),
+        FloatTest::NotANumber => both!(|x| x.is_nan()),
+        FloatTest::Normal => both!(|x| x.is_normal()),
+        FloatTest::Subnormal => both!(|x| x.is_subnormal()),
+    }
+}

@@ -1,0 +1,198 @@
+//! The activations of functions by a warp, with their registers.
+
+use crate::ir::{LANES, Line, NONE, Program};
+use std::cell::RefCell;
+use std::ops::{Index, IndexMut};
+use std::sync::Arc;
+
+/// An activation.
+pub(crate) struct Frame {
+    pub function: u32,
+    registers: Box<[Line]>,
+    /// The frame it was called from; [`NONE`] for a kernel.
+    pub caller: u32,
+    /// Where lanes go on in the caller.
+    pub return_pc: u32,
+    /// Index of the call site in the caller's function.
+    call: u32,
+    /// The join that the lanes owe in the caller.
+    pub join: u32,
+    /// Lanes that have entered and neither returned nor exited.
+    pub inside: u32,
+    /// Lanes that have returned and wait for the others.
+    pub returned: u32,
+    /// Where its variables lie in local memory.
+    pub local_base: u32,
+}
+
+/// What a call adds to the stack besides the callee's variables: its return address and saved registers, at the least.
+pub(crate) const CALL_OVERHEAD: u32 = 16;
+
+/// All activations of a warp.
+pub(crate) struct Frames {
+    program: Arc<Program>,
+    frames: Vec<Frame>,
+    free: Vec<u32>,
+}
+
+impl Index<u32> for Frames {
+    type Output = Frame;
+    fn index(&self, index: u32) -> &Frame {
+        &self.frames[index as usize]
+    }
+}
+
+impl IndexMut<u32> for Frames {
+    fn index_mut(&mut self, index: u32) -> &mut Frame {
+        &mut self.frames[index as usize]
+    }
+}
+
+impl Frames {
+    /// With the activation of a kernel by the lanes `mask`.
+    pub fn new(program: Arc<Program>, kernel: u32, mask: u32) -> Frames {
+        let registers = take(program.functions[kernel as usize].frame_size);
+        let first = Frame {
+            function: kernel,
+            registers,
+            caller: NONE,
+            return_pc: 0,
+            call: 0,
+            join: NONE,
+            inside: mask,
+            returned: 0,
+            local_base: 0,
+        };
+        Frames { program, frames: vec![first], free: Vec::new() }
+    }
+
+    /// Activates `function` for the lanes `mask`, called from `caller`'s call site `call`, and copies the arguments.
+    pub fn push(
+        &mut self,
+        function: u32,
+        mask: u32,
+        caller: u32,
+        call: u32,
+        return_pc: u32,
+        join: u32,
+    ) -> u32 {
+        let program = self.program.clone();
+        let callee = &program.functions[function as usize];
+        let from = &self[caller];
+        let code = &program.functions[from.function as usize];
+        let mut registers = take(callee.frame_size);
+        let words = code.calls[call as usize].arguments.iter();
+        for (word, &at) in words.take(callee.parameter_words as usize).enumerate() {
+            copy_word(&from.registers, at as usize, &mut registers, word * WORD);
+        }
+        let local_base = from.local_base + code.local_size.next_multiple_of(16) + CALL_OVERHEAD;
+        let frame = Frame {
+            function,
+            registers,
+            caller,
+            return_pc,
+            call,
+            join,
+            inside: mask,
+            returned: 0,
+            local_base,
+        };
+        match self.free.pop() {
+            Some(index) => {
+                self.frames[index as usize] = frame;
+                index
+            }
+            None => {
+                self.frames.push(frame);
+                self.frames.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Ends an activation.
+    pub fn pop(&mut self, index: u32) {
+        give(std::mem::take(&mut self[index].registers));
+        self[index].returned = 0;
+        self.free.push(index);
+    }
+
+    /// Copies the results of the lanes `mask` to the caller.
+    pub fn copy_results(&mut self, index: u32, mask: u32) {
+        let Frame { function, caller, call, .. } = self[index];
+        let program = self.program.clone();
+        let callee = &program.functions[function as usize];
+        let first = callee.parameter_words as usize * WORD;
+        let code = &program.functions[self[caller].function as usize];
+        let registers = std::mem::take(&mut self[index].registers);
+        let to = code.calls[call as usize].results.iter().take(callee.result_words as usize);
+        for (word, &at) in to.enumerate() {
+            copy_lanes(&registers, first + word * WORD, &mut self[caller].registers, at as usize, mask);
+        }
+        self[index].registers = registers;
+    }
+
+    /// The registers of an activation.
+    pub fn registers(&mut self, index: u32) -> *mut u8 {
+        self[index].registers.as_mut_ptr().cast()
+    }
+
+    /// The indices of all activations, ended ones included.
+    pub fn indices(&self) -> std::ops::Range<u32> {
+        0..self.frames.len() as u32
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+}
+
+impl Drop for Frames {
+    fn drop(&mut self) {
+        for frame in &mut self.frames {
+            give(std::mem::take(&mut frame.registers));
+        }
+    }
+}
+
+/// Bytes of a word of all lanes.
+pub(crate) const WORD: usize = 8 * LANES;
+/// [`Line`]s of such a word.
+const WORD_LINES: usize = WORD / size_of::<Line>();
+
+fn copy_word(from: &[Line], from_byte: usize, to: &mut [Line], to_byte: usize) {
+    let (from_line, to_line) = (from_byte / size_of::<Line>(), to_byte / size_of::<Line>());
+    to[to_line..to_line + WORD_LINES].copy_from_slice(&from[from_line..from_line + WORD_LINES]);
+}
+
+fn copy_lanes(from: &[Line], from_byte: usize, to: &mut [Line], to_byte: usize, mask: u32) {
+    let (from_line, to_line) = (from_byte / size_of::<Line>(), to_byte / size_of::<Line>());
+    for lane in super::context::lanes(mask) {
+        to[to_line + lane / 8].0[lane % 8] = from[from_line + lane / 8].0[lane % 8];
+    }
+}
+
+/// Register memory kept for reuse by each thread, by the logarithm of its size; so a call allocates nothing.
+const KEPT: usize = 64;
+
+thread_local! {
+    static POOL: RefCell<[Vec<Box<[Line]>>; 32]> = const { RefCell::new([const { Vec::new() }; 32]) };
+}
+
+fn take(bytes: u32) -> Box<[Line]> {
+    let lines = (bytes as usize / size_of::<Line>()).max(1).next_power_of_two();
+    let kept = POOL.with_borrow_mut(|pool| pool[lines.trailing_zeros() as usize].pop());
+    kept.unwrap_or_else(|| vec![Line([0; 8]); lines].into_boxed_slice())
+}
+
+fn give(registers: Box<[Line]>) {
+    if registers.is_empty() {
+        return;
+    }
+    POOL.with_borrow_mut(|pool| {
+        let kept = &mut pool[registers.len().trailing_zeros() as usize];
+        if kept.len() < KEPT {
+            kept.push(registers);
+        }
+    });
+}

@@ -1,0 +1,291 @@
+//! Loads, stores, fences, and the check that every access passes.
+
+use super::context::{Context, Error, Flow, lanes};
+use super::lane::Lane;
+use crate::fault::FaultKind;
+use crate::ir::{CODE_WINDOW, Inst, LANES, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Slot};
+use boomerang_ptx::types::Space;
+use std::sync::atomic::{self, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// A value that memory can hold. Accesses are atomic, so that races are the simulated program's and not ours; they order
+/// nothing, fences do that.
+pub(crate) trait Stored: Lane {
+    /// # Safety
+    /// `at` must be valid for reads and aligned.
+    unsafe fn load(at: *mut u8) -> Self;
+    /// # Safety
+    /// `at` must be valid for writes and aligned.
+    unsafe fn store(self, at: *mut u8);
+}
+
+macro_rules! stored {
+    ($($ty:ty: $atomic:ty, $bits:ty;)*) => {$(
+        impl Stored for $ty {
+            #[inline(always)]
+            unsafe fn load(at: *mut u8) -> $ty {
+                // SAFETY: the caller's promise.
+                let bits = unsafe { <$atomic>::from_ptr(at.cast()) }.load(Relaxed);
+                <$ty>::from_ne_bytes(bits.to_ne_bytes())
+            }
+            #[inline(always)]
+            unsafe fn store(self, at: *mut u8) {
+                // SAFETY: the caller's promise.
+                unsafe { <$atomic>::from_ptr(at.cast()) }.store(<$bits>::from_ne_bytes(self.to_ne_bytes()), Relaxed);
+            }
+        }
+    )*};
+}
+
+stored! {
+    u8: AtomicU8, u8; i8: AtomicU8, u8;
+    u16: AtomicU16, u16; i16: AtomicU16, u16;
+    u32: AtomicU32, u32; i32: AtomicU32, u32;
+    u64: AtomicU64, u64; i64: AtomicU64, u64;
+}
+
+/// A state space as a constant parameter of the routines.
+pub(crate) mod space {
+    pub const GENERIC: u8 = 0;
+    pub const SHARED: u8 = 1;
+    pub const LOCAL: u8 = 2;
+    pub const PARAM: u8 = 3;
+}
+
+/// What an access does, for reports.
+pub(crate) const READ: &str = "read";
+pub(crate) const WRITE: &str = "write";
+pub(crate) const ATOMIC: &str = "atomic update";
+
+impl Context<'_> {
+    /// The simulator's address of `size` bytes at `addr`, which must be a multiple of `align`, for `lane`; or the fault.
+    #[inline(always)]
+    pub fn translate<const SPACE: u8>(
+        &mut self,
+        i: &Inst,
+        lane: usize,
+        addr: u64,
+        size: u64,
+        align: u64,
+        what: &'static str,
+    ) -> Result<*mut u8, Flow> {
+        if addr & (align - 1) != 0 {
+            return Err(self.refuse(FaultKind::MisalignedAddress, lane, addr, size, what));
+        }
+        let found = match SPACE {
+            space::SHARED => self.block.shared_pointer(addr, size),
+            space::LOCAL => self.local_pointer(lane, addr, size),
+            space::PARAM => self.grid.param_pointer(addr, size).filter(|_| what == READ),
+            _ => {
+                let view = *self.view_slot(i);
+                if addr >= view.low && addr.wrapping_add(size) <= view.high {
+                    return Ok(addr.wrapping_add(view.delta) as *mut u8);
+                }
+                self.find(i, lane, addr, size, what)
+            }
+        };
+        found.ok_or_else(|| self.refuse(FaultKind::IllegalAddress, lane, addr, size, what))
+    }
+
+    #[inline(never)]
+    fn find(&mut self, i: &Inst, lane: usize, addr: u64, size: u64, what: &str) -> Option<*mut u8> {
+        match addr >> 48 << 48 {
+            SHARED_WINDOW => self.block.shared_pointer(addr - SHARED_WINDOW, size),
+            LOCAL_WINDOW => self.local_pointer(lane, addr - LOCAL_WINDOW, size),
+            PARAM_WINDOW => self.grid.param_pointer(addr - PARAM_WINDOW, size).filter(|_| what == READ),
+            0 => {
+                let view = self.grid.view(addr)?;
+                *self.view_slot(i) = view;
+                (addr.checked_add(size)? <= view.high).then(|| addr.wrapping_add(view.delta) as *mut u8)
+            }
+            _ => None,
+        }
+    }
+
+    fn local_pointer(&mut self, lane: usize, addr: u64, size: u64) -> Option<*mut u8> {
+        let each = self.grid.local_size() as usize;
+        if addr.checked_add(size)? > each as u64 {
+            return None;
+        }
+        let local = &mut self.warp.local;
+        if local.is_empty() {
+            *local = vec![0; LANES * each / 8];
+        }
+        Some(local.as_mut_ptr().cast::<u8>().wrapping_add(lane * each + addr as usize))
+    }
+
+    #[cold]
+    fn refuse(&mut self, kind: FaultKind, lane: usize, addr: u64, size: u64, what: &str) -> Flow {
+        let note = match addr >> 48 << 48 {
+            0 if addr < 4096 => "the address is null or near it",
+            SHARED_WINDOW => "a generic address of shared memory",
+            LOCAL_WINDOW => "a generic address of local memory",
+            CODE_WINDOW => "the address of a function",
+            _ => "",
+        };
+        let access = Some((addr, size as u32, what.to_string()));
+        self.error = Some(Box::new(Error { kind, lane: lane as u32, access, note: note.into() }));
+        Flow::Fault
+    }
+}
+
+/// `ld`: `d` gets what is at `a` + `imm`; `c`'s bits are the alignment.
+pub(crate) fn load<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+    cx.refresh_views();
+    let bases = *cx.read::<u64>(i.a);
+    let align = u64::from(i.c.bits());
+    for lane in lanes(mask) {
+        let addr = bases[lane].wrapping_add(i.imm);
+        match cx.translate::<SPACE>(i, lane, addr, size_of::<T>() as u64, align, READ) {
+            // SAFETY: `translate` checked the address and its alignment.
+            Ok(at) => cx.register::<T>(i.d)[lane] = unsafe { T::load(at) }.put(),
+            Err(fault) => return fault,
+        }
+    }
+    Flow::Next
+}
+
+/// `st`: `b` goes to `a` + `imm`; `c`'s bits are the alignment.
+pub(crate) fn store<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+    cx.refresh_views();
+    cx.effects += 1;
+    let align = u64::from(i.c.bits());
+    for lane in lanes(mask) {
+        let addr = cx.lane::<u64>(i.a, lane).wrapping_add(i.imm);
+        let value = cx.lane::<T>(i.b, lane);
+        match cx.translate::<SPACE>(i, lane, addr, size_of::<T>() as u64, align, WRITE) {
+            // SAFETY: `translate` checked the address and its alignment.
+            Ok(at) => unsafe { value.store(at) },
+            Err(fault) => return fault,
+        }
+    }
+    Flow::Next
+}
+
+/// `ld.param` in a function: `d` gets part of word `a`, from bit `imm`.
+pub(crate) fn load_word<T: Lane>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow
+where
+    T: Truncated,
+{
+    let shift = i.imm;
+    cx.map1(i, mask, |word: u64| T::truncate(word >> shift))
+}
+
+/// `st.param`: part of word `d`, from bit `imm`, becomes `b`.
+pub(crate) fn store_word<T: Truncated>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+    let (shift, part) = (i.imm, u64::MAX >> (64 - 8 * size_of::<T>()));
+    for lane in lanes(mask) {
+        let value = cx.lane::<T>(i.b, lane).bits();
+        let word = &mut cx.register::<u64>(i.d)[lane];
+        *word = *word & !(part << shift) | value << shift;
+    }
+    Flow::Next
+}
+
+/// A value that is part of a word.
+pub(crate) trait Truncated: Lane {
+    fn truncate(word: u64) -> Self;
+    fn bits(self) -> u64;
+}
+
+macro_rules! truncated {
+    ($($ty:ty: $unsigned:ty;)*) => {$(
+        impl Truncated for $ty {
+            fn truncate(word: u64) -> $ty { word as $ty }
+            fn bits(self) -> u64 { u64::from(self as $unsigned) }
+        }
+    )*};
+}
+
+truncated! { u8: u8; i8: u8; u16: u16; i16: u16; u32: u32; i32: u32; u64: u64; i64: u64; }
+
+/// Picks a routine of type `$f<T, SPACE>`.
+macro_rules! select {
+    ($f:ident, $size:expr, $signed:expr, $space:expr) => {{
+        use $crate::exec::load_store::space;
+        macro_rules! in_space {
+            ($t:ty) => {
+                match $space {
+                    Some(Space::Shared) => $f::<$t, { space::SHARED }>,
+                    Some(Space::Local) => $f::<$t, { space::LOCAL }>,
+                    Some(Space::Param) => $f::<$t, { space::PARAM }>,
+                    _ => $f::<$t, { space::GENERIC }>,
+                }
+            };
+        }
+        match ($size, $signed) {
+            (1, false) => Some(in_space!(u8)),
+            (1, true) => Some(in_space!(i8)),
+            (2, false) => Some(in_space!(u16)),
+            (2, true) => Some(in_space!(i16)),
+            (4, false) => Some(in_space!(u32)),
+            (4, true) => Some(in_space!(i32)),
+            (8, _) => Some(in_space!(u64)),
+            _ => None,
+        }
+    }};
+}
+
+/// The load of `size` bytes from a state space.
+pub(crate) fn select_load(size: u32, signed: bool, space: Option<Space>) -> Option<crate::ir::Handler> {
+    select!(load, size, signed, space)
+}
+
+/// The store of `size` bytes into a state space.
+pub(crate) fn select_store(size: u32, space: Option<Space>) -> Option<crate::ir::Handler> {
+    select!(store, size, false, space)
+}
+
+/// [`load_word`] for a type.
+pub(crate) fn select_load_word(size: u32, signed: bool) -> Option<crate::ir::Handler> {
+    Some(match (size, signed) {
+        (1, false) => load_word::<u8>,
+        (1, true) => load_word::<i8>,
+        (2, false) => load_word::<u16>,
+        (2, true) => load_word::<i16>,
+        (4, false) => load_word::<u32>,
+        (4, true) => load_word::<i32>,
+        (8, _) => load_word::<u64>,
+        _ => return None,
+    })
+}
+
+/// [`store_word`] for a type.
+pub(crate) fn select_store_word(size: u32) -> Option<crate::ir::Handler> {
+    Some(match size {
+        1 => store_word::<u8>,
+        2 => store_word::<u16>,
+        4 => store_word::<u32>,
+        8 => store_word::<u64>,
+        _ => return None,
+    })
+}
+
+/// A fence of any scope and order, and what stands beside ordered accesses. Pairs with the fences of other warps, and with the
+/// host's own acquire loads and release stores of registered memory.
+pub(crate) fn fence(cx: &mut Context<'_>, _: &Inst, _: u32) -> Flow {
+    cx.orderings += 1;
+    atomic::fence(atomic::Ordering::SeqCst);
+    Flow::Next
+}
+
+/// What stands behind an acquire load (and before a release store): on these accesses, which are relaxed atomics, such a fence gives
+/// the order. Pairs as [`fence`] does.
+pub(crate) fn fence_acquire_release(cx: &mut Context<'_>, _: &Inst, _: u32) -> Flow {
+    cx.orderings += 1;
+    atomic::fence(atomic::Ordering::AcqRel);
+    Flow::Next
+}
+
+/// Marks a relaxed or volatile access: it orders nothing, but whoever does only such things is waiting for someone.
+pub(crate) fn note_ordering(cx: &mut Context<'_>, _: &Inst, _: u32) -> Flow {
+    cx.orderings += 1;
+    Flow::Next
+}
+
+/// `d` gets the local address of the frame's variable at `imm`, plus the window's base unless `a` is unused.
+pub(crate) fn local_address(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+    let window = if i.a == Slot::UNUSED { 0 } else { LOCAL_WINDOW };
+    let base = u64::from(cx.warp.frames[cx.frame_index].local_base);
+    cx.write::<u64>(i.d, mask, &[window + base.wrapping_add(i.imm); LANES]);
+    Flow::Next
+}

@@ -1,0 +1,158 @@
+//! A warp's turn: its splits run one after the other until the time slice is used up or all wait.
+
+use super::context::{Context, Error, Flow};
+use super::warp::{Resume, Split, State};
+use crate::fault::FaultKind;
+use crate::ir::FULL;
+
+/// How a turn ended.
+pub(crate) enum Outcome {
+    /// All lanes have exited.
+    Done,
+    /// The time slice is used up. `idle`: every split only looked at memory, it waits for someone else.
+    Sliced {
+        /// Whether the warp makes no progress by itself.
+        idle: bool,
+    },
+    /// It waits at a barrier of the block.
+    Waiting,
+    /// It did something it may not.
+    Fault(Box<Error>),
+}
+
+/// Turns in a row without progress after which lanes that wait for the spinning ones go on alone: what these spin for may
+/// well be theirs to give, such as a lock held by a lane that has come out of the loop.
+const PATIENCE: u32 = 16;
+/// A time slice, in instructions, of a split that made no progress in its last.
+const IDLE_SLICE: u32 = 128;
+
+impl Context<'_> {
+    /// Runs the warp for about `slice` instructions.
+    pub fn turn(&mut self, slice: u32) -> Outcome {
+        self.wake();
+        let mut idle = true;
+        let mut left = if self.warp.idle_turns > 0 { IDLE_SLICE.min(slice) } else { slice };
+        let turns = self.warp.splits.len();
+        let share = (left / turns.max(1) as u32).max(IDLE_SLICE);
+        // Every ready split gets a share; splits that appear meanwhile run until the slice is used up.
+        let mut served = 0;
+        while left > 0 || served < turns {
+            let Some(index) = self.warp.splits.iter().position(|s| s.state == State::Ready) else { break };
+            let split = self.warp.splits.remove(index);
+            self.load(split);
+            (self.effects, self.orderings) = (0, 0);
+            self.budget = share;
+            let flow = self.execute();
+            let used = share - self.budget;
+            left = left.saturating_sub(used.max(1));
+            served += 1;
+            idle &= flow == Flow::Next && self.effects == 0 && self.orderings > 0;
+            match flow {
+                Flow::Fault => return Outcome::Fault(self.error.take().expect("a fault leaves its error")),
+                Flow::Switch => {}
+                // Preempted: to the end of the line.
+                Flow::Next | Flow::Jump => {
+                    let split = self.saved(State::Ready);
+                    self.warp.splits.push(split);
+                }
+            }
+        }
+        if self.warp.live == 0 {
+            return Outcome::Done;
+        }
+        if self.warp.splits.iter().any(|s| s.state == State::Ready) {
+            return self.sliced(idle);
+        }
+        self.arrive_at_barriers();
+        self.wake();
+        if self.warp.splits.iter().any(|s| s.state == State::Ready) {
+            return Outcome::Sliced { idle: false };
+        }
+        if self.warp.splits.iter().any(|s| matches!(s.state, State::InBarrier { .. })) {
+            return Outcome::Waiting;
+        }
+        if self.warp.release_waiting() {
+            return Outcome::Sliced { idle: false };
+        }
+        let note = "its lanes wait for each other".into();
+        let lane = self.warp.live.trailing_zeros();
+        Outcome::Fault(Box::new(Error { kind: FaultKind::Deadlock, lane, access: None, note }))
+    }
+
+    fn sliced(&mut self, idle: bool) -> Outcome {
+        if !idle {
+            self.warp.idle_turns = 0;
+            return Outcome::Sliced { idle };
+        }
+        self.warp.idle_turns += 1;
+        if self.warp.idle_turns.is_multiple_of(PATIENCE) && self.warp.release_waiting() {
+            self.warp.idle_turns = 0;
+            return Outcome::Sliced { idle: false };
+        }
+        Outcome::Sliced { idle }
+    }
+
+    /// Readies the splits whose barrier has let them go.
+    fn wake(&mut self) {
+        let mut woken = false;
+        for index in 0..self.warp.splits.len() {
+            if let State::InBarrier { id, generation } = self.warp.splits[index].state
+                && self.block.barriers[id as usize].generation != generation
+            {
+                let split = &mut self.warp.splits[index];
+                split.state = State::Ready;
+                split.resume = Resume::Passed(self.block.barriers[id as usize].votes(generation));
+                woken = true;
+            }
+        }
+        if woken && self.warp.splits.len() > 1 {
+            self.warp.merge();
+        }
+    }
+
+    /// Makes a split the current one.
+    pub fn load(&mut self, split: Split) {
+        self.enter(split.frame);
+        (self.mask, self.pc, self.join) = (split.mask, split.pc, split.join);
+        self.resume = split.resume;
+    }
+
+    /// The current split, to be put among the others.
+    pub fn saved(&self, state: State) -> Split {
+        Split { state, ..Split::ready(self.mask, self.pc, self.frame_index, self.join) }
+    }
+
+    /// Executes the current split until it stops. [`Flow::Next`] says that the budget is used up.
+    fn execute(&mut self) -> Flow {
+        let program = self.grid.program();
+        let mut code = program.functions[self.function as usize].code.as_slice();
+        let mut function = self.function;
+        loop {
+            if self.budget == 0 {
+                return Flow::Next;
+            }
+            self.budget -= 1;
+            let inst = &code[self.pc as usize];
+            let mask = match inst.guard {
+                None => self.mask,
+                Some(guard) => self.guarded(guard),
+            };
+            if mask == 0 {
+                self.pc += 1;
+                continue;
+            }
+            self.warp_instructions += 1;
+            self.thread_instructions += if mask == FULL { 32 } else { u64::from(mask.count_ones()) };
+            match (inst.run)(self, inst, mask) {
+                Flow::Next => self.pc += 1,
+                Flow::Jump => {
+                    if self.function != function {
+                        function = self.function;
+                        code = program.functions[function as usize].code.as_slice();
+                    }
+                }
+                stop => return stop,
+            }
+        }
+    }
+}

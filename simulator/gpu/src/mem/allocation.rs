@@ -1,0 +1,120 @@
+//! What the address space knows about an address.
+
+use std::fmt;
+
+/// What a range of memory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Memory of a device.
+    Device,
+    /// A block of a device's heap, from `malloc` in a kernel; the host can't copy it.
+    DeviceHeap,
+    /// Page-locked host memory that the driver allocated.
+    Pinned,
+    /// The program's own host memory, registered.
+    Registered,
+    /// Managed memory.
+    Managed,
+}
+
+impl Kind {
+    /// Whether the bytes are the host's, at the same address for both.
+    pub fn is_host(self) -> bool {
+        matches!(self, Kind::Pinned | Kind::Registered | Kind::Managed)
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Kind::Device => "device memory",
+            Kind::DeviceHeap => "device heap block",
+            Kind::Pinned => "pinned host memory",
+            Kind::Registered => "registered host memory",
+            Kind::Managed => "managed memory",
+        }
+    }
+}
+
+/// A range of memory that a kernel may access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allocation {
+    /// First address.
+    pub base: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// The device that owns it, or that was current when host memory was registered.
+    pub device: usize,
+    /// Unique in the process; never used again.
+    pub id: u64,
+}
+
+impl Allocation {
+    /// Whether `len` bytes at `addr` lie inside.
+    pub fn contains(&self, addr: u64, len: u64) -> bool {
+        addr >= self.base && len <= self.size && addr - self.base <= self.size - len
+    }
+}
+
+/// The allocation, live or freed, that an address refused lies in or just behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Neighbour {
+    /// The allocation.
+    pub allocation: Allocation,
+    /// Whether it was freed.
+    pub freed: bool,
+}
+
+impl Neighbour {
+    /// Where `addr` lies relative to it, in words.
+    pub fn describe(&self, addr: u64) -> String {
+        let Allocation { base, size, kind, device, .. } = self.allocation;
+        let place = match addr.checked_sub(base) {
+            Some(offset) if offset < size => format!("{offset} bytes inside"),
+            Some(offset) => format!("{} bytes behind", offset - size),
+            None => format!("{} bytes before", base - addr),
+        };
+        let freed = if self.freed { ", freed" } else { "" };
+        format!("{place} {} of device {device}: {size} bytes at {base:#x}{freed}", kind.text())
+    }
+}
+
+/// A device has no room for an allocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// Bytes asked for.
+    pub requested: u64,
+    /// Bytes free.
+    pub free: u64,
+}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "out of device memory: {} bytes requested, {} free", self.requested, self.free)
+    }
+}
+
+impl std::error::Error for OutOfMemory {}
+
+/// An access from the host's side that the address space refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccessError {
+    /// First address of the access.
+    pub address: u64,
+    /// Its length in bytes.
+    pub len: u64,
+    /// The allocation at or near it.
+    pub neighbour: Option<Neighbour>,
+}
+
+impl fmt::Display for AccessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes at {:#x} are not accessible", self.len, self.address)?;
+        match &self.neighbour {
+            Some(neighbour) => write!(f, ": {}", neighbour.describe(self.address)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for AccessError {}

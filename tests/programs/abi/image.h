@@ -1,0 +1,43 @@
+/* Images as mkoffload makes them, with PTX of our own. */
+#ifndef IMAGE_H
+#define IMAGE_H
+
+#include <stdint.h>
+
+/* GOMP_VERSION_PACK(3, 1): GCC 14 to 16. */
+#define IMAGE_VERSION (3u << 16 | 1u)
+
+struct ptx_object {
+  const char *text;
+  size_t size;
+};
+struct kernel_entry {
+  const char *name;
+  uint16_t dims[3];
+};
+struct image {
+  const struct ptx_object *objects;
+  unsigned object_count;
+  const char *const *variables;
+  unsigned variable_count;
+  const struct kernel_entry *kernels;
+  unsigned kernel_count;
+  unsigned indirect_count;
+};
+
+/* An image of one PTX text, without variables, with one kernel. */
+#define IMAGE(name, ptx_text, kernel_name)                                                \
+  static const struct ptx_object name##_object = {ptx_text, sizeof(ptx_text)};            \
+  static const struct kernel_entry name##_kernel = {kernel_name, {0, 0, 0}};              \
+  static const struct image name = {&name##_object, 1, 0, 0, &name##_kernel, 1, 0}
+
+#define PTX_50 ".version 6.0\n.target sm_50\n.address_size 64\n"
+#define PTX_70 ".version 6.0\n.target sm_70\n.address_size 64\n"
+
+/* The parameters of every kernel: the mapped variables, the soft stacks of the grid, the bytes of one. */
+#define PTX_KERNEL(name) ".visible .entry " name "(.param .u64 vars, .param .u64 stacks, .param .u64 stack_size)\n"
+
+/* A kernel that does nothing, and the table of functions that reverse offload may ask for: none. */
+#define PTX_NOTHING PTX_KERNEL("nothing") "{ ret; }\n.visible .global .align 8 .u64 $offload_func_table[1] = { 0 };\n"
+
+#endif

@@ -1,0 +1,2 @@
+/* The host's part of map_global_data.c. */
+void bump(int *x) { ++*x; }

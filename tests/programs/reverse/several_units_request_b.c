@@ -1,0 +1,14 @@
+/* One of the device functions of several_units_request.c. */
+#pragma omp requires reverse_offload
+
+void append_digit(int *number, int digit);
+
+#pragma omp begin declare target
+int ask_in_b(int x);
+
+int ask_in_b(int x) {
+#pragma omp target device(ancestor : 1) map(always, tofrom : x)
+  append_digit(&x, 3);
+  return x;
+}
+#pragma omp end declare target

@@ -1,0 +1,109 @@
+//! The checks that cargo makes: format, lints, tests.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::layout;
+use crate::shell::{self, progress};
+use crate::tally::Tally;
+
+/// Makes them all. A tool that isn't installed counts as skipped, except in CI.
+pub fn all() -> Result<Tally> {
+    let mut tally = Tally::default();
+    check(&mut tally, "fmt", &["fmt", "--all", "--check"])?;
+    check(
+        &mut tally,
+        "clippy",
+        &["clippy", "--release", "--workspace", "--all-targets", "--", "--deny", "warnings"],
+    )?;
+    tests(&mut tally)?;
+    Ok(tally)
+}
+
+fn check(tally: &mut Tally, tool: &str, arguments: &[&str]) -> Result<()> {
+    if shell::query(shell::cargo().args([tool, "--version"])).is_none() && std::env::var_os("CI").is_none() {
+        progress(format!("skipped: cargo {tool} is not installed"));
+        tally.skipped += 1;
+        return Ok(());
+    }
+    progress(format!("cargo {tool}"));
+    let log = layout::logs().join(format!("cargo-{tool}.log"));
+    if shell::status_logged(shell::cargo().args(arguments), &log)?.success() {
+        tally.passed += 1;
+    } else {
+        tally.fail(format!("cargo {tool}: {}\n{}", log.display(), shell::tail(&log, 30)));
+    }
+    Ok(())
+}
+
+fn tests(tally: &mut Tally) -> Result<()> {
+    progress("cargo test (all crates)");
+    let log = layout::logs().join("cargo-test.log");
+    let mut test = shell::cargo();
+    test.args(["test", "--release", "--workspace", "--no-fail-fast"]);
+    let passed = shell::status_logged(&mut test, &log)?.success();
+    let counts = Counts::read(&log)?;
+    progress(format!(
+        "cargo test: {} passed, {} failed, {} skipped",
+        counts.passed,
+        counts.failed.len(),
+        counts.ignored
+    ));
+    tally.passed += counts.passed;
+    tally.skipped += counts.ignored;
+    if !passed && counts.failed.is_empty() {
+        tally.fail(format!("cargo test: {}\n{}", log.display(), shell::tail(&log, 30)));
+    }
+    counts.failed.iter().for_each(|name| tally.fail(format!("cargo test: {name} ({})", log.display())));
+    if passed && counts.passed == 0 {
+        bail!("cargo test ran no test; see {}", log.display());
+    }
+    Ok(())
+}
+
+/// What cargo test's output says.
+#[derive(Debug, Default, PartialEq)]
+struct Counts {
+    passed: usize,
+    ignored: usize,
+    failed: Vec<String>,
+}
+
+impl Counts {
+    fn read(log: &Path) -> Result<Counts> {
+        Ok(Counts::parse(&fs::read_to_string(log)?))
+    }
+
+    fn parse(text: &str) -> Counts {
+        let mut counts = Counts::default();
+        for line in text.lines() {
+            if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+                counts.failed.push(name.to_owned());
+            }
+            let Some(result) = line.strip_prefix("test result: ") else { continue };
+            let number = |word: &str| {
+                let before = result.split(word).next().and_then(|text| text.split_whitespace().last());
+                before.and_then(|number| number.parse::<usize>().ok()).unwrap_or(0)
+            };
+            counts.passed += number(" passed");
+            counts.ignored += number(" ignored");
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_results_of_all_test_binaries_are_added_up() {
+        let text = "test a ... ok\ntest b::c ... FAILED\n\
+                    test result: FAILED. 1 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.1s\n\
+                    test result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s\n";
+        let counts = Counts { passed: 8, ignored: 2, failed: vec!["b::c".to_owned()] };
+        assert_eq!(Counts::parse(text), counts);
+    }
+}

@@ -1,0 +1,98 @@
+//! How a compiled program is started with a given plugin.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::dist::Dist;
+use crate::layout;
+use crate::toolchain::Toolchain;
+
+/// The offload plugin that a program finds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Plugin {
+    /// The one built here.
+    Ours,
+    /// GCC's own.
+    Stock,
+    /// None: the program does without.
+    Raw,
+}
+
+/// Where the libraries are that programs are started with.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// The dynamic loader that goes with `runtime`; None for the system's.
+    pub loader: Option<PathBuf>,
+    /// The folder of our plugin.
+    pub plugin: PathBuf,
+    /// The folder of the stock plugin.
+    pub stock: PathBuf,
+    /// The folder of libgomp and the other run-time libraries of the compiler; None where the system has them.
+    pub runtime: Option<PathBuf>,
+    /// The folder of the simulator; None to use the GPU.
+    pub simulator: Option<PathBuf>,
+}
+
+impl Machine {
+    /// The machine that programs run on here.
+    pub fn new(toolchain: &Toolchain, dist: &Dist, simulator: bool) -> Machine {
+        let libraries = toolchain.root.as_ref().map(|root| root.libraries());
+        let stock = toolchain.library("libgomp-plugin-nvptx.so.1");
+        Machine {
+            loader: toolchain.root.as_ref().map(|root| root.loader()),
+            plugin: dist.plugin(),
+            stock: stock.and_then(|path| Some(path.parent()?.to_owned())).unwrap_or_default(),
+            runtime: libraries,
+            simulator: simulator.then(|| dist.simulator()),
+        }
+    }
+
+    /// A command that runs `program`, ended by force after `limit` seconds.
+    ///
+    /// `system` says that the system's compiler has built it, so it needs nothing of `runtime`.
+    pub fn command(&self, program: &Path, plugin: Plugin, system: bool, limit: f64) -> Command {
+        let mut path: Vec<&Path> = Vec::new();
+        if plugin == Plugin::Ours {
+            path.push(&self.plugin);
+        }
+        path.extend(self.simulator.as_deref());
+        // After the simulator, for in a root this folder holds everything.
+        if plugin == Plugin::Stock {
+            path.push(&self.stock);
+        }
+        if !system {
+            path.extend(self.runtime.as_deref());
+        }
+        let mut path: Vec<OsString> = path.iter().map(|folder| folder.as_os_str().to_owned()).collect();
+        if self.simulator.is_none() {
+            path.extend(system_path().into_iter().map(PathBuf::into_os_string));
+        }
+        let path = path.join(&OsString::from(":"));
+
+        let mut command = Command::new("timeout");
+        command.env_remove("LD_LIBRARY_PATH");
+        command.arg("--kill-after=1").arg(format!("{limit:.1}"));
+        match self.loader.as_deref().filter(|_| !system) {
+            // Not by LD_LIBRARY_PATH: what the program itself starts, such as a shell, must not get these libraries.
+            Some(loader) => {
+                command.arg(loader).arg("--argv0").arg(program).arg("--library-path").arg(path).arg(program)
+            }
+            None => command.arg("env").arg(join("LD_LIBRARY_PATH=", path)).arg(program),
+        };
+        command
+    }
+}
+
+/// The user's LD_LIBRARY_PATH, where some machines have the driver's libraries, without what cargo adds to it: its target
+/// folder holds the simulator under the name of the driver.
+fn system_path() -> Vec<PathBuf> {
+    let path = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    std::env::split_paths(&path).filter(|folder| !folder.starts_with(layout::release())).collect()
+}
+
+fn join(start: &str, end: OsString) -> OsString {
+    let mut whole = OsString::from(start);
+    whole.push(end);
+    whole
+}

@@ -1,0 +1,267 @@
+//! Running one program once and judging what it did.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use crate::catalog::Program;
+use crate::directives::{Device, Expected, Stock, Variables};
+use crate::machine::{Machine, Plugin};
+
+/// The time that a run which may hang is given.
+const HANG_LIMIT: Duration = Duration::from_secs(10);
+/// The time that any run is given on a GPU.
+const GPU_LIMIT: Duration = Duration::from_secs(30);
+
+/// A run to be made.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What is run.
+    pub program: Program,
+    /// Its binary.
+    pub binary: PathBuf,
+    /// With which plugin.
+    pub plugin: Plugin,
+    /// With which variables beside the program's own.
+    pub variant: Variables,
+}
+
+/// How a run is judged.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// As expected.
+    Passed,
+    /// The stock plugin failed, which the program's header had said it may, for this reason.
+    Differs(String),
+    /// Not as expected.
+    Failed(String),
+    /// Not made, for this reason.
+    Skipped(String),
+}
+
+/// A run that was made.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Which one.
+    pub run: Run,
+    /// How it is judged.
+    pub verdict: Verdict,
+    /// How long it took.
+    pub seconds: f64,
+    /// The file with its standard output; the one with its standard error lies beside it.
+    pub stdout: PathBuf,
+}
+
+/// Where runs are made.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The libraries.
+    pub machine: Machine,
+    /// The folder for output.
+    pub logs: PathBuf,
+    /// When runs are to end.
+    pub deadline: Option<Instant>,
+}
+
+impl Place {
+    /// The device that programs find.
+    pub fn device(&self) -> Device {
+        if self.machine.simulator.is_some() { Device::Simulator } else { Device::Gpu }
+    }
+}
+
+impl Run {
+    /// All the runs of a program in a place.
+    pub fn all_of(program: &Program, binary: &Path, place: &Place) -> Vec<Run> {
+        let directives = &program.directives;
+        if directives.only.is_some_and(|only| only != place.device()) {
+            return Vec::new();
+        }
+        let run =
+            |plugin, variant| Run { program: program.clone(), binary: binary.to_owned(), plugin, variant };
+        if directives.is_bench && directives.system_compiler {
+            return vec![run(Plugin::Raw, Vec::new())];
+        }
+        let mut runs = Vec::new();
+        if directives.ours {
+            runs.push(run(Plugin::Ours, Vec::new()));
+            let simulated =
+                |variant: &&Variables| variant.iter().any(|(name, _)| name.starts_with("BOOMERANG_SIM_"));
+            let on_gpu = place.device() == Device::Gpu;
+            let variants = directives.variants.iter().filter(|variant| !(on_gpu && simulated(variant)));
+            runs.extend(variants.map(|variant| run(Plugin::Ours, variant.clone())));
+        }
+        if directives.stock != Stock::Skipped {
+            runs.push(run(Plugin::Stock, Vec::new()));
+        }
+        runs
+    }
+
+    /// The plugin and the variant, for people: `ours BOOMERANG_WAIT=block`.
+    pub fn label(&self) -> String {
+        let plugin = match self.plugin {
+            Plugin::Ours => "ours",
+            Plugin::Stock => "stock",
+            Plugin::Raw => "raw",
+        };
+        let variables = self.variant.iter().map(|(name, value)| format!(" {name}={value}"));
+        std::iter::once(plugin.to_owned()).chain(variables).collect()
+    }
+
+    /// Makes the run.
+    pub fn make(self, place: &Place) -> Result<Outcome> {
+        let directives = &self.program.directives;
+        let log = place.logs.join(&self.program.name).join(self.label().replace([' ', '/'], "."));
+        let (stdout, stderr) = (log.with_added("stdout"), log.with_added("stderr"));
+        let mut limit = self.limit(place);
+        if let Some(deadline) = place.deadline {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left < limit.min(GPU_LIMIT) / 3 {
+                let verdict = Verdict::Skipped("no time is left for it".to_owned());
+                return Ok(Outcome { verdict, seconds: 0.0, stdout, run: self });
+            }
+            limit = limit.min(left);
+        }
+        let folder = log.with_added("work");
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder)?;
+
+        let mut machine = place.machine.clone();
+        if directives.without_libcuda {
+            machine.simulator = None;
+        }
+        let mut command =
+            machine.command(&self.binary, self.plugin, directives.system_compiler, limit.as_secs_f64());
+        for (name, _) in std::env::vars().filter(|(name, _)| steers_programs(name)) {
+            command.env_remove(name);
+        }
+        command.env("OMP_TARGET_OFFLOAD", "mandatory");
+        command.envs(directives.env.iter().chain(&self.variant).map(|(name, value)| (name, value)));
+        command.args(&directives.args).current_dir(&folder).stdin(Stdio::null());
+        command.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
+
+        let start = Instant::now();
+        let status = command.status().with_context(|| format!("cannot run {}", self.program.name))?;
+        let elapsed = start.elapsed();
+        let code = status.code().unwrap_or(-1);
+        fs::remove_dir_all(&folder)?;
+        let complaint = if elapsed >= limit {
+            Some(format!("still running after {:.0} s", limit.as_secs_f64()))
+        } else {
+            directives.expected.complaint(code, &read(&stdout), &read(&stderr))
+        };
+        let verdict = match (complaint, self.plugin, &directives.stock) {
+            (None, ..) => Verdict::Passed,
+            (Some(complaint), Plugin::Stock, Stock::Hangs(why) | Stock::Dies(why)) => {
+                Verdict::Differs(format!("{complaint}, as expected: {why}"))
+            }
+            (Some(complaint), ..) => Verdict::Failed(complaint),
+        };
+        Ok(Outcome { verdict, seconds: elapsed.as_secs_f64(), stdout, run: self })
+    }
+
+    fn limit(&self, place: &Place) -> Duration {
+        let directives = &self.program.directives;
+        let limit = match place.device() {
+            Device::Simulator => directives.timeout,
+            Device::Gpu => directives.timeout.min(GPU_LIMIT),
+        };
+        match directives.stock {
+            Stock::Hangs(_) if self.plugin == Plugin::Stock => limit.min(HANG_LIMIT),
+            _ => limit,
+        }
+    }
+}
+
+impl Outcome {
+    /// The file with the run's standard error.
+    pub fn stderr(&self) -> PathBuf {
+        self.stdout.with_extension("stderr")
+    }
+}
+
+impl Expected {
+    /// What is wrong with a run, if anything is.
+    fn complaint(&self, code: i32, stdout: &str, stderr: &str) -> Option<String> {
+        match self.exit {
+            Some(expected) if code != expected => return Some(format!("exit status {code}")),
+            None if code == 0 => return Some("exit status 0".to_owned()),
+            _ => {}
+        }
+        for (text, name, patterns) in [(stdout, "stdout", &self.stdout), (stderr, "stderr", &self.stderr)] {
+            if let Some(missing) = patterns.iter().find(|pattern| !pattern.is_match(text)) {
+                return Some(format!("{name} has nothing that matches {missing}"));
+            }
+        }
+        if let Some(unwanted) = self.not_stderr.iter().find(|pattern| pattern.is_match(stderr)) {
+            return Some(format!("stderr has something that matches {unwanted}"));
+        }
+        let lines = stderr.lines().count();
+        self.stderr_lines.filter(|most| lines > *most).map(|_| format!("stderr has {lines} lines"))
+    }
+}
+
+/// Whether a variable of the user's would change what a program does. The simulator's are let through, a seed for example.
+fn steers_programs(name: &str) -> bool {
+    let ours = name.starts_with("BOOMERANG_") && !name.starts_with("BOOMERANG_SIM_");
+    let prefix = ["OMP_", "GOMP_", "ACC_"].iter().any(|start| name.starts_with(start));
+    ours || prefix || name == "CUDA_DEVICE_MAX_CONNECTIONS"
+}
+
+fn read(path: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
+}
+
+/// Appending an extension, where a dot in the name must stay.
+trait WithAdded {
+    fn with_added(&self, extension: &str) -> PathBuf;
+}
+
+impl WithAdded for PathBuf {
+    fn with_added(&self, extension: &str) -> PathBuf {
+        let mut name = self.as_os_str().to_owned();
+        name.push(".");
+        name.push(extension);
+        name.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::directives::Directives;
+
+    fn expected(lines: &str) -> Expected {
+        let text = format!("// boomerang: checks: x\n{lines}");
+        Directives::parse(&text).unwrap().unwrap().expected
+    }
+
+    #[test]
+    fn a_run_passes_on_exit_status_0_unless_told_otherwise() {
+        assert_eq!(expected("").complaint(0, "", "noise"), None);
+        assert_eq!(expected("").complaint(3, "", "").as_deref(), Some("exit status 3"));
+        assert_eq!(expected("// boomerang: exit: 3").complaint(3, "", ""), None);
+        assert_eq!(expected("// boomerang: exit: failure").complaint(134, "", ""), None);
+        assert!(expected("// boomerang: exit: failure").complaint(0, "", "").is_some());
+    }
+
+    #[test]
+    fn every_pattern_must_match_somewhere() {
+        let expected = expected("// boomerang: stdout: ^b$\n// boomerang: not-stderr: panicked");
+        assert_eq!(expected.complaint(0, "a\nb\n", ""), None);
+        assert!(expected.complaint(0, "ab\n", "").is_some());
+        assert!(expected.complaint(0, "b", "thread panicked").is_some());
+    }
+
+    #[test]
+    fn the_lines_of_stderr_are_counted() {
+        let expected = expected("// boomerang: stderr-lines: 1");
+        assert_eq!(expected.complaint(0, "", "one\n"), None);
+        assert!(expected.complaint(0, "", "one\ntwo\n").is_some());
+    }
+}
