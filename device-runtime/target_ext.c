@@ -10,6 +10,8 @@ typedef __SIZE_TYPE__ size_t;
 /* Per warp, 0 outside SIMD regions, where all lanes run in lockstep, and ~0 within (GCC's nvptx back end, -muniform-simt).  */
 extern __attribute__ ((address_space (3))) uint32_t __nvptx_uni[32];
 
+__attribute__ ((address_space (3), loader_uninitialized)) uint64_t __boomerang_region;
+
 struct target
 {
   uint64_t fn;

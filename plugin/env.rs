@@ -1,5 +1,6 @@
-//! Environment variables: the one list of those that the plugin reads, and the only code that touches the
-//! environment. `docs/environment.md` holds [`documentation`].
+//! The only code that touches the environment. [`variables`] lists what is read from it.
+
+pub mod variables;
 
 use std::ffi::{CStr, CString, OsString, c_char};
 use std::os::unix::ffi::OsStringExt;
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::abi::host;
+use variables::{VARIABLES, Variable};
 
 /// Where devices come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,154 +85,6 @@ impl Default for Settings {
     }
 }
 
-/// A variable that the plugin reads.
-pub struct Variable {
-    /// Its name.
-    pub name: &'static str,
-    /// What is allowed, in words.
-    pub allowed: &'static str,
-    /// What holds when it is not set, in words.
-    pub default: &'static str,
-    /// What it does.
-    pub help: &'static str,
-    /// Puts a value into the settings; `None` when the value is not allowed.
-    apply: fn(&mut Settings, &str) -> Option<()>,
-}
-
-/// Every variable that the plugin reads.
-pub const VARIABLES: &[Variable] = &[
-    Variable {
-        name: "BOOMERANG_DEVICE",
-        allowed: "auto, sim",
-        default: "auto",
-        help: "Where devices come from: the CUDA driver (auto), or the simulator (sim), which needs no GPU.",
-        apply: |settings, value| {
-            settings.device = match value {
-                "auto" => DeviceChoice::Auto,
-                "sim" => DeviceChoice::Simulator,
-                _ => return None,
-            };
-            Some(())
-        },
-    },
-    Variable {
-        name: "BOOMERANG_SIMULATOR",
-        allowed: "a path",
-        default: "`../simulator/libcuda.so` seen from the plugin's folder",
-        help: "The simulator's library, for BOOMERANG_DEVICE=sim.",
-        apply: |settings, value| {
-            settings.simulator = Some(value.into());
-            Some(())
-        },
-    },
-    Variable {
-        name: "BOOMERANG_WAIT",
-        allowed: "adaptive, spin, block, poll",
-        default: "adaptive",
-        help: "How a host thread waits for its target region and for reverse-offload requests: spin for some tens of \
-               microseconds and then sleep (adaptive), only spin (lowest latency, one core busy), sleep at once \
-               (least CPU time), or keep asking the driver (poll, which is also what happens on devices without \
-               stream memory operations).",
-        apply: |settings, value| {
-            settings.wait = match value {
-                "adaptive" => WaitPolicy::Adaptive,
-                "spin" => WaitPolicy::Spin,
-                "block" => WaitPolicy::Block,
-                "poll" => WaitPolicy::Poll,
-                _ => return None,
-            };
-            Some(())
-        },
-    },
-    Variable {
-        name: "BOOMERANG_SUMMARY",
-        allowed: "0, 1",
-        default: "0",
-        help: "1 prints, at the end of the program, how many kernels each device ran and how many reverse-offload requests \
-               were served.",
-        apply: |settings, value| {
-            settings.summary = match value {
-                "0" => false,
-                "1" => true,
-                _ => return None,
-            };
-            Some(())
-        },
-    },
-    Variable {
-        name: "GOMP_NVPTX_JIT",
-        allowed: "-O0, -O1, -O2, -O3, -O4",
-        default: "the driver's",
-        help: "Optimization level of the driver's PTX compiler.",
-        apply: |settings, value| {
-            for word in value.split_whitespace() {
-                let level = word.strip_prefix("-O")?;
-                settings.jit_optimization = Some(["0", "1", "2", "3", "4"].iter().position(|l| *l == level)? as u32);
-            }
-            Some(())
-        },
-    },
-    Variable {
-        name: "GOMP_NVPTX_PTXRW",
-        allowed: "w, r",
-        default: "not set",
-        help: "w writes the PTX objects of each image to gomp-nvptx.N.ptx in the current folder, counting from 0 over \
-               all images; r takes them from there in place of the program's own.",
-        apply: |settings, value| {
-            settings.ptx_files = match value {
-                "w" | "W" => PtxFiles::Write,
-                "r" | "R" => PtxFiles::Read,
-                _ => return None,
-            };
-            Some(())
-        },
-    },
-    Variable {
-        name: "GOMP_NVPTX_LOWLAT_POOL",
-        allowed: "a number of bytes",
-        default: "8192",
-        help: "Shared memory of each team for OpenMP's low-latency allocator.",
-        apply: |settings, value| {
-            settings.lowlat_pool = value.trim().parse().ok()?;
-            Some(())
-        },
-    },
-    Variable {
-        name: "GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE",
-        allowed: "a number of bytes, or 0 for the default",
-        default: "the driver's (1024)",
-        help: "Stack of each GPU thread for what the compiler does not keep on OpenMP's own stacks: raise it when deep \
-               recursion or large local arrays end in an illegal memory access.",
-        apply: |settings, value| {
-            let bytes: u32 = value.trim().parse().ok()?;
-            settings.native_stack = (bytes != 0).then_some(bytes as usize);
-            Some(())
-        },
-    },
-    Variable {
-        name: "OMP_TARGET_OFFLOAD",
-        allowed: "default, mandatory, disabled",
-        default: "default",
-        help: "Read by libgomp. With mandatory, the plugin says why there is no device.",
-        apply: |settings, value| {
-            settings.mandatory = value.trim().eq_ignore_ascii_case("mandatory");
-            // Anything else is libgomp's to judge.
-            Some(())
-        },
-    },
-    Variable {
-        name: "OMP_DEFAULT_DEVICE",
-        allowed: "a device's number",
-        default: "0",
-        help: "Read by libgomp. The plugin makes sure that this device can be used before it tells libgomp of any.",
-        apply: |settings, value| {
-            settings.default_device = value.trim().parse().ok();
-            // As above.
-            Some(())
-        },
-    },
-];
-
 /// Whether GOMP_DEBUG asks for debug output. libgomp reads it too, and decides what becomes of the lines.
 pub fn debug() -> bool {
     static DEBUG: OnceLock<bool> = OnceLock::new();
@@ -265,28 +119,12 @@ fn parse(read: impl Fn(&str) -> Option<String>) -> (Settings, Vec<String>) {
         let mut changed = settings.clone();
         match apply(&mut changed, &value) {
             Some(()) => settings = changed,
-            None => mistakes.push(format!("{name}: '{value}' is not one of: {allowed}; default ({default}) used")),
+            None => {
+                mistakes.push(format!("{name}: '{value}' is not one of: {allowed}; default ({default}) used"))
+            }
         }
     }
     (settings, mistakes)
-}
-
-/// What [`VARIABLES`] says, in Markdown.
-pub fn documentation() -> String {
-    let mut text = String::from(
-        "# Environment variables\n\n\
-         Generated from the list in `plugin/env.rs`. A value that is not allowed is reported in one line and the \
-         default holds.\nGOMP_DEBUG=1, which libgomp reads, makes the plugin say what it does.\n",
-    );
-    for Variable { name, allowed, default, help, .. } in VARIABLES {
-        text += &format!("\n## {name}\n\n{help}\n\nAllowed: {allowed}. Default: {default}.\n");
-    }
-    text += "\n## Set for the CUDA driver\n\nBefore the driver starts, the plugin sets these two where the user has \
-             not:\n\n- CUDA_MODULE_LOADING=EAGER: the first launch of a kernel that is loaded lazily can block behind \
-             a sleeping\n  host thread.\n- CUDA_DEVICE_MAX_CONNECTIONS=8: with 1 or 2 hardware connections (2 is the default \
-             under MPS) a sleeping host\n  thread can hold back its own region; where the user set 1 or 2, host threads \
-             do not sleep in stream waits.\n";
-    text
 }
 
 /// How many hardware connections the driver has between this process and a device.
@@ -347,8 +185,8 @@ unsafe extern "C" {
 }
 
 fn set_if_unset(name: &CStr, value: &CStr) {
-    // SAFETY: both end in NUL. Another thread that reads the environment right now sees the old or the new one: glibc
-    // keeps what it replaces, but for the array of pointers, which grows at the first of our two calls at the latest.
+    // SAFETY: both end in NUL. Done once, at the program's first use of a device: glibc's own lock orders it with other
+    // writers, and a thread that reads the environment in that very moment runs the risk of any setenv in a C program.
     unsafe { setenv(name.as_ptr(), value.as_ptr(), 0) };
 }
 
@@ -397,7 +235,10 @@ mod tests {
             assert_eq!(settings, Settings::default(), "{name}={value}");
             let [mistake] = &mistakes[..] else { panic!("{name}={value}: {mistakes:?}") };
             let allowed = VARIABLES.iter().find(|v| v.name == name).unwrap().allowed;
-            assert!(mistake.contains(name) && mistake.contains(value) && mistake.contains(allowed), "{mistake}");
+            assert!(
+                mistake.contains(name) && mistake.contains(value) && mistake.contains(allowed),
+                "{mistake}"
+            );
             assert!(!mistake.contains('\n'));
         }
     }
@@ -423,10 +264,5 @@ mod tests {
         assert!(may_sleep(connections(None, false, true)));
         assert!(may_sleep(connections(None, true, false)));
         assert!(!may_sleep(connections(None, true, true)), "the program started CUDA under MPS's default");
-    }
-
-    #[test]
-    fn the_documentation_is_up_to_date() {
-        assert_eq!(include_str!("../docs/environment.md"), documentation());
     }
 }

@@ -20,7 +20,7 @@ pub enum Error {
         /// The number that libgomp passed.
         ordinal: i32,
     },
-    /// The process was forked after it had used the device, and CUDA does not work in the child.
+    /// The process was forked after the driver was started, which does not work in the child.
     Forked {
         /// The device's number.
         ordinal: usize,
@@ -53,14 +53,6 @@ impl Error {
     pub fn is_quiet(&self) -> bool {
         matches!(self, Error::ShuttingDown | Error::Lost)
     }
-
-    /// Says what was being done when the driver call failed.
-    pub fn while_doing(self, what: impl FnOnce() -> String) -> Error {
-        match self {
-            Error::Cuda(error) => Error::Context(what(), error),
-            other => other,
-        }
-    }
 }
 
 impl From<CudaError> for Error {
@@ -86,7 +78,7 @@ impl fmt::Display for Error {
             Error::NoDevice { ordinal } => write!(f, "device {ordinal} does not exist or is not initialized"),
             Error::Forked { ordinal } => write!(
                 f,
-                "device {ordinal} was in use before this process was forked, and CUDA does not work after a fork"
+                "device {ordinal}: the CUDA driver was started before this process was forked, and does not work after a fork"
             ),
             Error::Lost => write!(f, "the device is lost after an earlier failure of a kernel"),
             Error::Image { image, why } => write!(f, "offload image {image}: {why}"),

@@ -39,13 +39,7 @@ answer! {
 /// An entry point that returns nothing cannot tell of a failure, so the program ends.
 impl Answer for () {
     fn failure(error: &Error) {
-        if !error.is_quiet() {
-            host::fatal(&error.to_string());
-        }
-        // Whoever reported the failure is ending the program, and `exit` must not be called twice.
-        loop {
-            std::thread::park();
-        }
+        host::fatal(&error.to_string());
     }
 }
 

@@ -9,6 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::OnceLock;
+use std::thread::ThreadId;
+use std::time::Duration;
 
 use libloading::os::unix::{Library, RTLD_LAZY};
 
@@ -29,7 +31,7 @@ pub struct HostTable {
     pub size: usize,
     /// Allocates memory that the program frees.
     pub malloc: Option<unsafe extern "C" fn(usize) -> *mut c_void>,
-    /// Takes a line for GOMP_DEBUG.
+    /// Takes a line for GOMP_DEBUG, with its newline.
     pub debug: Option<TextFn>,
     /// Takes an error message.
     pub error: Option<TextFn>,
@@ -38,6 +40,9 @@ pub struct HostTable {
     /// Serves a reverse-offload request.
     pub target_rev: Option<TargetRevFn>,
 }
+
+// As a C program lays it out.
+const _: () = assert!(size_of::<HostTable>() == 48);
 
 /// libgomp's functions. The variadic ones are printf-like.
 struct Libgomp {
@@ -105,7 +110,7 @@ pub fn debug(message: impl FnOnce() -> String) {
     if let Some(table) = REGISTERED.get() {
         if let Some(debug) = table.debug {
             // SAFETY: the text ends in NUL; the function is what the registering program promised.
-            return unsafe { debug(c_text(&message).as_ptr()) };
+            return unsafe { debug(c_text(&format!("{message}\n")).as_ptr()) };
         }
     } else if let Some(libgomp) = libgomp() {
         // SAFETY: printf-like, given a format for one string and that string.
@@ -128,9 +133,21 @@ pub fn error(message: &str) {
     eprintln!("boomerang: {message}");
 }
 
+/// How long a thread waits for another one to end the program, before it does so itself.
+const ENDING: Duration = Duration::from_secs(10);
+
 /// Prints an error message and ends the program. libgomp does it with `exit`, whose handlers call the plugin again on
-/// this thread: hold no lock.
+/// this thread: hold no lock. `exit` must not be called twice, so a second failure is not told of.
 pub fn fatal(message: &str) -> ! {
+    static ENDED_BY: OnceLock<ThreadId> = OnceLock::new();
+    let me = std::thread::current().id();
+    if ENDED_BY.set(me).is_err() {
+        if ENDED_BY.get() != Some(&me) {
+            std::thread::sleep(ENDING);
+        }
+        // SAFETY: ends the process, without exit handlers: they are running already, or hang.
+        unsafe { _exit(1) }
+    }
     if let Some(table) = REGISTERED.get() {
         if let Some(fatal) = table.fatal {
             // SAFETY: as in `debug`.
@@ -176,7 +193,9 @@ pub unsafe fn target_rev(request: &Request) {
         Some(table) => table.target_rev,
         None => libgomp().map(|libgomp| libgomp.target_rev),
     };
-    let Some(serve) = serve else { fatal("a kernel requested reverse offload and there is no libgomp to serve it") };
+    let Some(serve) = serve else {
+        fatal("a kernel requested reverse offload and there is no libgomp to serve it")
+    };
     let Request { func, mapnum, addrs, sizes, kinds, dev_num } = *request;
     // A null queue: libgomp then copies through dev2host and host2dev, which know the request being served.
     // SAFETY: the caller's promise.
@@ -193,20 +212,21 @@ struct DlInfo {
 
 unsafe extern "C" {
     fn dladdr(address: *const c_void, info: *mut DlInfo) -> c_int;
+    fn _exit(status: c_int) -> !;
     #[link_name = "malloc"]
     fn c_malloc(bytes: usize) -> *mut c_void;
 }
 
 /// The file that `address` is mapped from: the program or one of its libraries.
-pub fn file_of(address: *const c_void) -> Option<PathBuf> {
+pub fn file_of(address: usize) -> Option<PathBuf> {
     let mut info = DlInfo {
         file_name: ptr::null(),
         file_base: ptr::null_mut(),
         symbol_name: ptr::null(),
         symbol_address: ptr::null_mut(),
     };
-    // SAFETY: `info` is valid for the write; any address may be asked about.
-    let found = unsafe { dladdr(address, &mut info) };
+    // SAFETY: `info` is valid for the write.
+    let found = unsafe { dladdr(ptr::without_provenance(address), &mut info) };
     if found == 0 || info.file_name.is_null() {
         return None;
     }
@@ -217,7 +237,7 @@ pub fn file_of(address: *const c_void) -> Option<PathBuf> {
 
 /// The file that holds the plugin.
 pub fn plugin_path() -> Option<PathBuf> {
-    file_of(plugin_path as fn() -> Option<PathBuf> as *const c_void)
+    file_of(plugin_path as fn() -> Option<PathBuf> as usize)
 }
 
 /// Whether some part of the process has loaded a library of this name.

@@ -43,7 +43,8 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_load_image(
         unsafe {
             table.write(copy(&loaded.table)?);
             if !reverse_table.is_null() {
-                reverse_table.write(loaded.reverse_table.as_deref().map(copy).transpose()?.unwrap_or(ptr::null_mut()));
+                reverse_table
+                    .write(loaded.reverse_table.as_deref().map(copy).transpose()?.unwrap_or(ptr::null_mut()));
             }
         }
         Ok(c_int::try_from(loaded.table.len()).unwrap_or(-1))

@@ -22,7 +22,8 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_interop(
     entry::guard("GOMP_OFFLOAD_interop", || {
         let device = registry::get(ordinal)?;
         // SAFETY: the caller's promise.
-        let object = unsafe { object.as_mut() }.ok_or_else(|| Error::Argument("interop: null object".into()))?;
+        let object =
+            unsafe { object.as_mut() }.ok_or_else(|| Error::Argument("interop: null object".into()))?;
         match action {
             // SAFETY: the caller's promise.
             action::INIT => object.init(device, with_stream, unsafe { interop::preferred(prefer) }),
@@ -57,7 +58,11 @@ unsafe fn object<'a>(object: *const Object) -> Result<&'a Object, Error> {
 /// # Safety
 /// `of` is an object that `GOMP_OFFLOAD_interop` made; `outcome` is null or valid for a write.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_OFFLOAD_get_interop_int(of: *mut Object, property: c_int, outcome: *mut c_int) -> isize {
+pub unsafe extern "C" fn GOMP_OFFLOAD_get_interop_int(
+    of: *mut Object,
+    property: c_int,
+    outcome: *mut c_int,
+) -> isize {
     // SAFETY: the caller's promise.
     entry::guard("GOMP_OFFLOAD_get_interop_int", || Ok(unsafe { tell(object(of)?.int(property), outcome) }))
 }
@@ -72,8 +77,10 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_get_interop_ptr(
     property: c_int,
     outcome: *mut c_int,
 ) -> *mut c_void {
-    // SAFETY: the caller's promise.
-    entry::guard("GOMP_OFFLOAD_get_interop_ptr", || Ok(unsafe { tell(object(of)?.pointer(property), outcome) }))
+    entry::guard("GOMP_OFFLOAD_get_interop_ptr", || {
+        // SAFETY: the caller's promise.
+        Ok(unsafe { tell(object(of)?.pointer(property), outcome) })
+    })
 }
 
 /// A property as a text.
@@ -95,7 +102,10 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_get_interop_str(
 /// # Safety
 /// `of` is an object that `GOMP_OFFLOAD_interop` made.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_OFFLOAD_get_interop_type_desc(of: *mut Object, property: c_int) -> *const c_char {
+pub unsafe extern "C" fn GOMP_OFFLOAD_get_interop_type_desc(
+    of: *mut Object,
+    property: c_int,
+) -> *const c_char {
     // SAFETY: the caller's promise.
     entry::guard("GOMP_OFFLOAD_get_interop_type_desc", || Ok(unsafe { object(of) }?.type_of(property)))
 }

@@ -35,7 +35,9 @@ pub extern "C" fn GOMP_OFFLOAD_free(ordinal: c_int, block: *mut c_void) -> bool 
 /// Allocates memory that moves between host and device as it is used; null when there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_OFFLOAD_managed_alloc(ordinal: c_int, bytes: usize) -> *mut c_void {
-    entry::guard("GOMP_OFFLOAD_managed_alloc", || alloc::alloc_managed(registry::get(ordinal)?, bytes).map(pointer))
+    entry::guard("GOMP_OFFLOAD_managed_alloc", || {
+        alloc::alloc_managed(registry::get(ordinal)?, bytes).map(pointer)
+    })
 }
 
 /// Frees memory of [`GOMP_OFFLOAD_managed_alloc`].
@@ -48,7 +50,11 @@ pub extern "C" fn GOMP_OFFLOAD_managed_free(ordinal: c_int, block: *mut c_void) 
 
 /// Whether kernels on the device may use `bytes` bytes of the host's at `start`: 1 or 0.
 #[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_is_accessible_ptr(ordinal: c_int, start: *const c_void, bytes: usize) -> c_int {
+pub extern "C" fn GOMP_OFFLOAD_is_accessible_ptr(
+    ordinal: c_int,
+    start: *const c_void,
+    bytes: usize,
+) -> c_int {
     let answer = || host::is_accessible(registry::get(ordinal)?, address(start), bytes);
     c_int::from(entry::guard("GOMP_OFFLOAD_is_accessible_ptr", answer))
 }
@@ -124,7 +130,12 @@ pub extern "C" fn GOMP_OFFLOAD_dev2dev(
 
 /// Sets `bytes` bytes of the device's to the low byte of `value`.
 #[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_memset(ordinal: c_int, block: *mut c_void, value: c_int, bytes: usize) -> bool {
+pub extern "C" fn GOMP_OFFLOAD_memset(
+    ordinal: c_int,
+    block: *mut c_void,
+    value: c_int,
+    bytes: usize,
+) -> bool {
     entry::guard("GOMP_OFFLOAD_memset", || {
         copy::fill(registry::get(ordinal)?, address(block), value as u8, bytes).map(|()| true)
     })
@@ -176,7 +187,8 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_memcpy2d(
             pitch: from_row_bytes,
         };
         // SAFETY: the caller's promise.
-        unsafe { copy::part(device_of(to_ordinal, from_ordinal)?, to, from, [1, rows, row_bytes]) }.map(|()| true)
+        unsafe { copy::part(device_of(to_ordinal, from_ordinal)?, to, from, [1, rows, row_bytes]) }
+            .map(|()| true)
     }))
 }
 
@@ -221,6 +233,7 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_memcpy3d(
             pitch: from_row_bytes,
         };
         // SAFETY: the caller's promise.
-        unsafe { copy::part(device_of(to_ordinal, from_ordinal)?, to, from, [planes, rows, row_bytes]) }.map(|()| true)
+        unsafe { copy::part(device_of(to_ordinal, from_ordinal)?, to, from, [planes, rows, row_bytes]) }
+            .map(|()| true)
     }))
 }

@@ -10,7 +10,9 @@ use crate::launch::{dims, kernel};
 /// Whether a function can run on a device: not one that its image promised and does not have. The host runs it then.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_OFFLOAD_can_run(function: *mut c_void) -> bool {
-    entry::guard("GOMP_OFFLOAD_can_run", || Ok(registry::kernel(function.addr()).is_some_and(|kernel| kernel.is_loaded())))
+    entry::guard("GOMP_OFFLOAD_can_run", || {
+        Ok(registry::kernel(function.addr()).is_some_and(|kernel| kernel.is_loaded()))
+    })
 }
 
 /// Runs a target region and returns when it has ended. `function` is an address from the table of the image, `variables` the
@@ -37,7 +39,7 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_run(
         }
         // SAFETY: not null, so the caller's promise.
         let requested = unsafe { dims::requested(args.cast_const().cast()) };
-        drop(device.enter()?);
+        device.check_usable()?;
         kernel::run(device, &kernel, variables.expose_provenance() as u64, requested)
             .map_err(|error| device.failed(error, || device.kernel_failure(&kernel.name, error.code)))
     });

@@ -65,6 +65,10 @@ pub fn pageable_memory_access(driver: &Driver, device: driver::Device) -> Result
     query_number(driver, device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS).map(|value| value != 0)
 }
 
-fn query_number(driver: &Driver, device: driver::Device, attribute: CUdevice_attribute) -> Result<u32, CudaError> {
+fn query_number(
+    driver: &Driver,
+    device: driver::Device,
+    attribute: CUdevice_attribute,
+) -> Result<u32, CudaError> {
     driver.device_attribute(device, attribute).map(|value| u32::try_from(value).unwrap_or(0))
 }

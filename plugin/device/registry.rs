@@ -24,8 +24,10 @@ const REQUIRES_SELF_MAPS: u32 = 0x400;
 struct Registry {
     driver: &'static Driver,
     slots: Vec<Slot>,
-    /// The device whose context was made when devices were counted, until it is used or another one is.
-    probed: Mutex<Option<Probe>>,
+    /// The device that was started when devices were counted, until it is used or another one is.
+    probed: Mutex<Option<Device>>,
+    /// The process that started the driver: it does not survive a fork.
+    process: u32,
     /// Whether the program requires that kernels may use all of the host's memory.
     shared_memory: AtomicBool,
 }
@@ -35,11 +37,6 @@ struct Slot {
     device: OnceLock<&'static Device>,
     /// Held while the device is initialized.
     opening: Mutex<()>,
-}
-
-struct Probe {
-    ordinal: usize,
-    context: driver::Context,
 }
 
 static REGISTRY: OnceLock<Result<Registry>> = OnceLock::new();
@@ -64,7 +61,9 @@ pub fn count(requires: u32) -> Result<Count> {
         | REQUIRES_REVERSE_OFFLOAD
         | REQUIRES_SELF_MAPS;
     if requires & !known != 0 {
-        host::debug(|| format!("nvptx devices do not do what 'omp requires' asks for (mask {:#x})", requires & !known));
+        host::debug(|| {
+            format!("nvptx devices do not do what 'omp requires' asks for (mask {:#x})", requires & !known)
+        });
         return Ok(Count::Unfit);
     }
     if requires & (REQUIRES_UNIFIED_SHARED_MEMORY | REQUIRES_SELF_MAPS) != 0 {
@@ -103,19 +102,25 @@ fn find_devices() -> Result<Registry> {
         return Err(Error::Argument("the CUDA driver knows of no device".into()));
     }
     let ordinal = settings.default_device.filter(|ordinal| *ordinal < slots.len()).unwrap_or(0);
-    let context = retain(driver, &slots[ordinal], ordinal)?;
+    let probed = start(driver, &slots[ordinal], ordinal).map_err(|error| match error {
+        Error::Cuda(error) => Error::Context(format!("device {ordinal} cannot be used"), error),
+        other => other,
+    })?;
     Ok(Registry {
         driver,
         slots,
-        probed: Mutex::new(Some(Probe { ordinal, context })),
+        probed: Mutex::new(Some(probed)),
+        process: std::process::id(),
         shared_memory: AtomicBool::new(false),
     })
 }
 
-fn retain(driver: &Driver, slot: &Slot, ordinal: usize) -> Result<driver::Context> {
-    driver
-        .primary_context_retain(slot.handle)
-        .map_err(|error| Error::from(error).while_doing(|| format!("device {ordinal} cannot be used")))
+fn start(driver: &'static Driver, slot: &Slot, ordinal: usize) -> Result<Device> {
+    let context = driver.primary_context_retain(slot.handle)?;
+    Device::new(driver, ordinal, slot.handle, context, env::settings()).inspect_err(|_| {
+        // SAFETY: retained just above and not used any more. The error that led here matters more than one of this call.
+        let _ = unsafe { driver.primary_context_release(slot.handle) };
+    })
 }
 
 fn registry() -> Option<&'static Registry> {
@@ -131,25 +136,30 @@ pub fn open(ordinal: i32) -> Result<()> {
     let registry = registry().ok_or_else(no_device)?;
     let index = usize::try_from(ordinal).map_err(|_| no_device())?;
     let slot = registry.slots.get(index).ok_or_else(no_device)?;
+    if registry.process != std::process::id() {
+        return Err(Error::Forked { ordinal: index });
+    }
     let _one = slot.opening.lock().unwrap_or_else(PoisonError::into_inner);
     if slot.device.get().is_some() {
         return Ok(());
     }
     let probed = registry.probed.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let context = match probed {
-        Some(Probe { ordinal, context }) if ordinal == index => context,
+    let device = match probed {
+        Some(device) if device.ordinal == index => device,
         Some(other) => {
-            let context = retain(registry.driver, slot, index)?;
-            // SAFETY: the context that `find_devices` retained; nobody has used it.
-            unsafe { registry.driver.primary_context_release(registry.slots[other.ordinal].handle) }?;
-            context
+            let device = start(registry.driver, slot, index)?;
+            // SAFETY: retained by `start`; nobody has used it.
+            unsafe { registry.driver.primary_context_release(other.handle()) }?;
+            device
         }
-        None => retain(registry.driver, slot, index)?,
+        None => start(registry.driver, slot, index)?,
     };
-    let device = Device::new(registry.driver, index, slot.handle, context, env::settings())?;
     host::debug(|| {
         let attrs = &device.attrs;
-        format!("device {index}: {}, sm_{}, stream memory operations: {}", attrs.name, attrs.compute_capability, attrs.stream_memory_operations)
+        format!(
+            "device {index}: {}, sm_{}, stream memory operations: {}",
+            attrs.name, attrs.compute_capability, attrs.stream_memory_operations
+        )
     });
     slot.device.set(Box::leak(Box::new(device))).map_err(|_| no_device())
 }
@@ -185,12 +195,16 @@ pub fn kernel(address: usize) -> Option<KernelRef> {
 /// # Errors
 /// When there is no such device, or the driver refuses.
 pub fn uid(ordinal: i32) -> Result<Option<String>> {
-    let device = get(ordinal)?;
-    Ok(device.driver.device_uuid(device.handle())?.map(|uuid| format_uid(&uuid)))
+    let slot =
+        registry().zip(usize::try_from(ordinal).ok()).and_then(|(registry, index)| registry.slots.get(index));
+    let slot = slot.ok_or(Error::NoDevice { ordinal })?;
+    Ok(driver()?.device_uuid(slot.handle)?.map(|uuid| format_uid(&uuid)))
 }
 
 fn format_uid(uuid: &[u8; 16]) -> String {
-    let hex = |range: std::ops::Range<usize>| uuid[range].iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let hex = |range: std::ops::Range<usize>| {
+        uuid[range].iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
     format!("GPU-{}-{}-{}-{}-{}", hex(0..4), hex(4..6), hex(6..8), hex(8..10), hex(10..16))
 }
 

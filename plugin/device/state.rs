@@ -1,6 +1,5 @@
 //! A device in use.
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::sys::CUlimit;
@@ -40,7 +39,7 @@ pub struct Device {
     /// Set when a kernel has failed: the context is of no use any more.
     lost: OnceLock<()>,
     /// The process that made the context: CUDA does not survive a fork.
-    process: AtomicU32,
+    process: u32,
 }
 
 impl Device {
@@ -58,7 +57,10 @@ impl Device {
         let attrs = Attributes::query(driver, handle)?;
         if attrs.warp_size != 32 {
             // The compiler's code counts on it.
-            return Err(Error::Argument(format!("{}: warps of {} threads, not 32", attrs.name, attrs.warp_size)));
+            return Err(Error::Argument(format!(
+                "{}: warps of {} threads, not 32",
+                attrs.name, attrs.warp_size
+            )));
         }
         if !attrs.unified_addressing {
             return Err(Error::Argument(format!("{}: no unified addressing", attrs.name)));
@@ -80,21 +82,30 @@ impl Device {
             handle,
             settings,
             lost: OnceLock::new(),
-            process: AtomicU32::new(std::process::id()),
+            process: std::process::id(),
         })
     }
 
-    /// Makes the device's context current on this thread.
+    /// Whether the device can be used.
     ///
     /// # Errors
-    /// At once where the device is lost, or was in use before a fork.
-    pub fn enter(&self) -> Result<ContextGuard> {
+    /// Where it is lost, or was in use before a fork.
+    pub fn check_usable(&self) -> Result<()> {
         if self.is_lost() {
             return Err(Error::Lost);
         }
         if self.is_forked() {
             return Err(Error::Forked { ordinal: self.ordinal });
         }
+        Ok(())
+    }
+
+    /// Makes the device's context current on this thread.
+    ///
+    /// # Errors
+    /// At once where the device cannot be used.
+    pub fn enter(&self) -> Result<ContextGuard> {
+        self.check_usable()?;
         Ok(ContextGuard::enter(self.driver, self.context)?)
     }
 
@@ -117,8 +128,7 @@ impl Device {
 
     /// Whether this process is a child of the one that uses the device.
     pub fn is_forked(&self) -> bool {
-        // Relaxed: written once, before the device was shared.
-        self.process.load(Ordering::Relaxed) != std::process::id()
+        self.process != std::process::id()
     }
 
     /// Whether the driver may be asked to tear something down: not where that would wait for a kernel that in turn

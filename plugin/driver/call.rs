@@ -9,8 +9,8 @@ use cudarc::driver::sys::{
 };
 
 pub use super::module::Shape;
-pub use super::stream::WaitFor;
 use super::status::{Result, check};
+pub use super::stream::WaitFor;
 use super::table::Driver;
 
 /// An address in the device's address space.
@@ -109,7 +109,9 @@ impl Driver {
     pub fn device_name(&self, device: Device) -> Result<String> {
         let mut name = [0 as c_char; 256];
         // SAFETY: the driver writes at most the given length, with the terminator.
-        check("cuDeviceGetName", unsafe { (self.device_get_name)(name.as_mut_ptr(), name.len() as c_int, device) })?;
+        check("cuDeviceGetName", unsafe {
+            (self.device_get_name)(name.as_mut_ptr(), name.len() as c_int, device)
+        })?;
         Ok(text_of(&name))
     }
 
@@ -120,14 +122,6 @@ impl Driver {
         // SAFETY: `uuid` is valid for the write.
         check("cuDeviceGetUuid", unsafe { get(&mut uuid, device) })?;
         Ok(Some(uuid.bytes.map(|byte| byte as u8)))
-    }
-
-    /// `cuDeviceTotalMem`, in bytes.
-    pub fn device_total_mem(&self, device: Device) -> Result<usize> {
-        let mut bytes = 0;
-        // SAFETY: `bytes` is valid for the write.
-        check("cuDeviceTotalMem", unsafe { (self.device_total_mem)(&mut bytes, device) })?;
-        Ok(bytes)
     }
 
     /// `cuDevicePrimaryCtxRetain`. Creates the context where nobody has yet.
@@ -173,5 +167,3 @@ fn text_of(chars: &[c_char]) -> String {
     let bytes: Vec<u8> = chars.iter().map(|c| *c as u8).take_while(|byte| *byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
-
-

@@ -21,12 +21,6 @@ impl Driver {
         check("cuCtxSetLimit", unsafe { (self.ctx_set_limit)(limit, value) })
     }
 
-    /// `cuCtxSynchronize`
-    pub fn synchronize_context(&self) -> Result<()> {
-        // SAFETY: takes nothing.
-        check("cuCtxSynchronize", unsafe { (self.ctx_synchronize)() })
-    }
-
     /// `cuMemAlloc`
     pub fn mem_alloc(&self, bytes: usize) -> Result<DevicePtr> {
         let mut address = 0;
@@ -39,7 +33,9 @@ impl Driver {
     pub fn mem_alloc_managed(&self, bytes: usize) -> Result<DevicePtr> {
         let mut address = 0;
         // SAFETY: `address` is valid for the write.
-        check("cuMemAllocManaged", unsafe { (self.mem_alloc_managed)(&mut address, bytes, MEM_ATTACH_GLOBAL) })?;
+        check("cuMemAllocManaged", unsafe {
+            (self.mem_alloc_managed)(&mut address, bytes, MEM_ATTACH_GLOBAL)
+        })?;
         Ok(address)
     }
 
@@ -81,7 +77,9 @@ impl Driver {
     pub fn address_range(&self, address: DevicePtr) -> Result<(DevicePtr, usize)> {
         let (mut start, mut bytes) = (0, 0);
         // SAFETY: both are valid for the writes.
-        check("cuMemGetAddressRange", unsafe { (self.mem_get_address_range)(&mut start, &mut bytes, address) })?;
+        check("cuMemGetAddressRange", unsafe {
+            (self.mem_get_address_range)(&mut start, &mut bytes, address)
+        })?;
         Ok((start, bytes))
     }
 
@@ -146,7 +144,13 @@ impl Driver {
     }
 
     /// `cuMemcpyDtoDAsync`
-    pub fn copy_on_device_async(&self, to: DevicePtr, from: DevicePtr, bytes: usize, stream: Stream) -> Result<()> {
+    pub fn copy_on_device_async(
+        &self,
+        to: DevicePtr,
+        from: DevicePtr,
+        bytes: usize,
+        stream: Stream,
+    ) -> Result<()> {
         // SAFETY: the driver checks both addresses; no memory of Rust's is touched.
         check("cuMemcpyDtoDAsync", unsafe { (self.memcpy_dtod_async)(to, from, bytes, stream.0) })
     }

@@ -72,21 +72,17 @@ impl Driver {
         Ok(value)
     }
 
-    /// `cuFuncLoad`, where there is one: a lazily loaded kernel's first launch can block, its loading does not
-    /// (see also [`crate::env::prepare`]).
-    pub fn load_function(&self, function: Function) -> Result<()> {
-        match self.func_load {
-            // SAFETY: takes a handle.
-            Some(load) => check("cuFuncLoad", unsafe { load(function.0) }),
-            None => Ok(()),
-        }
-    }
-
     /// `cuLaunchKernel` with the arguments as a buffer of 8-byte words.
     ///
     /// # Safety
     /// The kernel takes `arguments`, each 8 bytes wide, and what they point at lives until the kernel ends.
-    pub unsafe fn launch(&self, function: Function, shape: &Shape, stream: Stream, arguments: &[u64]) -> Result<()> {
+    pub unsafe fn launch(
+        &self,
+        function: Function,
+        shape: &Shape,
+        stream: Stream,
+        arguments: &[u64],
+    ) -> Result<()> {
         let mut bytes = size_of_val(arguments);
         let mut extra = [
             ptr::without_provenance_mut(LAUNCH_PARAM_BUFFER_POINTER),
@@ -116,48 +112,41 @@ impl Driver {
     }
 }
 
-
-/// Sizes of the JIT's logs, in bytes. It cuts off what does not fit.
-const INFO_LOG_BYTES: usize = 16 * 1024;
-const ERROR_LOG_BYTES: usize = 16 * 1024;
+/// Size of the JIT's log, in bytes. It cuts off what does not fit.
+const LOG_BYTES: usize = 16 * 1024;
 
 /// A link of PTX objects under way.
 pub struct Linker {
     driver: &'static Driver,
     state: CUlinkState,
-    logs: Box<Logs>,
-}
-
-/// Where the JIT writes while the link is alive; boxed, since it keeps the addresses.
-struct Logs {
-    info: [u8; INFO_LOG_BYTES],
-    error: [u8; ERROR_LOG_BYTES],
+    /// Where the JIT writes what is wrong as long as the link is alive.
+    log: Vec<u8>,
+    /// The options' values: the driver stores the log's length there as long as the link is alive (CUDA Driver API,
+    /// cuLinkCreate).
+    _values: Vec<*mut c_void>,
 }
 
 impl Linker {
     /// `cuLinkCreate`. `optimization`: 0 to 4, or the JIT's default.
     pub fn new(driver: &'static Driver, optimization: Option<u32>) -> Result<Linker> {
         use CUjit_option::*;
-        let mut logs = Box::new(Logs { info: [0; INFO_LOG_BYTES], error: [0; ERROR_LOG_BYTES] });
+        let mut log = vec![0; LOG_BYTES];
         let number = |value: usize| ptr::without_provenance_mut::<c_void>(value);
         let mut options = vec![
-            (CU_JIT_INFO_LOG_BUFFER, logs.info.as_mut_ptr().cast()),
-            (CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, number(INFO_LOG_BYTES)),
-            (CU_JIT_ERROR_LOG_BUFFER, logs.error.as_mut_ptr().cast()),
-            (CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, number(ERROR_LOG_BYTES)),
-            (CU_JIT_LOG_VERBOSE, number(1)),
+            (CU_JIT_ERROR_LOG_BUFFER, log.as_mut_ptr().cast()),
+            (CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, number(LOG_BYTES)),
         ];
         options.extend(optimization.map(|level| (CU_JIT_OPTIMIZATION_LEVEL, number(level as usize))));
         let (mut names, mut values): (Vec<_>, Vec<_>) = options.into_iter().unzip();
         let mut state = ptr::null_mut();
-        // SAFETY: both arrays have the length given; the logs live as long as the link.
+        // SAFETY: both arrays have the length given; the log and the values live as long as the link.
         check("cuLinkCreate", unsafe {
             (driver.link_create)(names.len() as c_uint, names.as_mut_ptr(), values.as_mut_ptr(), &mut state)
         })?;
-        Ok(Linker { driver, state, logs })
+        Ok(Linker { driver, state, log, _values: values })
     }
 
-    /// `cuLinkAddData` of one PTX text, which ends in NUL. `name` is for the logs.
+    /// `cuLinkAddData` of one PTX text, which ends in NUL. `name` is for the log.
     pub fn add_ptx(&mut self, ptx: &CStr, name: &CStr) -> Result<()> {
         let bytes = ptx.to_bytes_with_nul();
         // SAFETY: the driver reads the text and the name while it is called, in spite of the missing const.
@@ -184,14 +173,10 @@ impl Linker {
         Ok(unsafe { std::slice::from_raw_parts(cubin.cast(), bytes) })
     }
 
-    /// What the JIT reported.
-    pub fn info_log(&self) -> String {
-        log_text(&self.logs.info)
-    }
-
     /// What the JIT found wrong.
     pub fn error_log(&self) -> String {
-        log_text(&self.logs.error)
+        let end = self.log.iter().position(|byte| *byte == 0).unwrap_or(self.log.len());
+        String::from_utf8_lossy(&self.log[..end]).trim_end().to_string()
     }
 }
 
@@ -200,9 +185,4 @@ impl Drop for Linker {
         // SAFETY: made by `new`, destroyed once. A failure leaves a leak that nothing can be done about.
         let _ = unsafe { (self.driver.link_destroy)(self.state) };
     }
-}
-
-fn log_text(log: &[u8]) -> String {
-    let end = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
-    String::from_utf8_lossy(&log[..end]).trim_end().to_string()
 }

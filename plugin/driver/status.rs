@@ -20,16 +20,12 @@ impl Code {
     pub const NOT_READY: Code = Code(CUresult::CUDA_ERROR_NOT_READY as u32);
     /// The named symbol is not in the module.
     pub const NOT_FOUND: Code = Code(CUresult::CUDA_ERROR_NOT_FOUND as u32);
-    /// Called from a place where the driver must not be called, such as a host function.
-    pub const NOT_PERMITTED: Code = Code(CUresult::CUDA_ERROR_NOT_PERMITTED as u32);
     /// The driver lacks the function, or the device the ability.
     pub const NOT_SUPPORTED: Code = Code(CUresult::CUDA_ERROR_NOT_SUPPORTED as u32);
     /// A kernel stopped by itself (trap, as `abort` does) or by an unnamed fault.
     pub const LAUNCH_FAILED: Code = Code(CUresult::CUDA_ERROR_LAUNCH_FAILED as u32);
     /// A kernel used an address that is not mapped.
     pub const ILLEGAL_ADDRESS: Code = Code(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS as u32);
-    /// An argument is out of range.
-    pub const INVALID_VALUE: Code = Code(CUresult::CUDA_ERROR_INVALID_VALUE as u32);
 
     /// Whether the code tells of a fault of a kernel, after which the context is of no use: the range that the
     /// driver's documentation says leaves the process "in an inconsistent state".
@@ -69,7 +65,10 @@ impl fmt::Display for Code {
     }
 }
 
-fn lookup_text(get: unsafe extern "C" fn(Status, *mut *const c_char) -> Status, code: Status) -> Option<&'static str> {
+fn lookup_text(
+    get: unsafe extern "C" fn(Status, *mut *const c_char) -> Status,
+    code: Status,
+) -> Option<&'static str> {
     let mut text = ptr::null();
     // SAFETY: `text` is valid for the write; the function takes any code, before cuInit as well.
     let status = unsafe { get(code, &mut text) };
@@ -128,7 +127,7 @@ mod tests {
     fn only_device_faults_count_as_faults() {
         assert!(Code::ILLEGAL_ADDRESS.is_fault());
         assert!(Code::LAUNCH_FAILED.is_fault());
-        for code in [Code::OUT_OF_MEMORY, Code::NOT_READY, Code::INVALID_VALUE, Code::DEINITIALIZED] {
+        for code in [Code::OUT_OF_MEMORY, Code::NOT_READY, Code::DEINITIALIZED] {
             assert!(!code.is_fault());
         }
     }

@@ -66,12 +66,6 @@ impl Driver {
         check("cuStreamSynchronize", unsafe { (self.stream_synchronize)(stream.0) })
     }
 
-    /// `cuStreamWaitEvent`
-    pub fn stream_wait_event(&self, stream: Stream, event: Event) -> Result<()> {
-        // SAFETY: takes handles; the flags word must be 0.
-        check("cuStreamWaitEvent", unsafe { (self.stream_wait_event)(stream.0, event.0, 0) })
-    }
-
     /// Whether the driver has the stream memory operations. Whether a device does is an attribute of it.
     pub fn has_stream_memory_operations(&self) -> bool {
         self.stream_wait_value_32.is_some()
@@ -169,25 +163,10 @@ impl Driver {
         Ok(Event(event))
     }
 
-    /// `cuEventDestroy`
-    ///
-    /// # Safety
-    /// The handle is not used again.
-    pub unsafe fn destroy_event(&self, event: Event) -> Result<()> {
-        // SAFETY: the caller's promise.
-        check("cuEventDestroy", unsafe { (self.event_destroy)(event.0) })
-    }
-
     /// `cuEventRecord`
     pub fn record_event(&self, event: Event, stream: Stream) -> Result<()> {
         // SAFETY: takes handles.
         check("cuEventRecord", unsafe { (self.event_record)(event.0, stream.0) })
-    }
-
-    /// `cuEventQuery`: whether all work recorded in the event is done.
-    pub fn query_event(&self, event: Event) -> Result<bool> {
-        // SAFETY: takes a handle.
-        check_ready("cuEventQuery", unsafe { (self.event_query)(event.0) })
     }
 
     /// `cuEventSynchronize`
@@ -212,4 +191,3 @@ unsafe extern "C" fn call_back(_stream: CUstream, status: Status, callback: *mut
         unsafe { (callback.function)(callback.data) };
     }
 }
-

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use cudarc::driver::sys::{
-    CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr,
-    CUevent, CUfunction, CUfunction_attribute, CUhostFn, CUjit_option, CUjitInputType, CUlimit, CUlinkState,
-    CUmodule, CUpointer_attribute, CUstream, CUuuid,
+    CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
+    CUfunction_attribute, CUhostFn, CUjit_option, CUjitInputType, CUlimit, CUlinkState, CUmodule,
+    CUpointer_attribute, CUstream, CUuuid,
 };
 use libloading::Library;
 
@@ -86,14 +86,12 @@ table! {
         device_get ["cuDeviceGet"] (*mut CUdevice, c_int);
         device_get_attribute ["cuDeviceGetAttribute"] (*mut c_int, CUdevice_attribute, CUdevice);
         device_get_name ["cuDeviceGetName"] (*mut c_char, c_int, CUdevice);
-        device_total_mem ["cuDeviceTotalMem_v2"] (*mut usize, CUdevice);
         primary_ctx_retain ["cuDevicePrimaryCtxRetain"] (*mut CUcontext, CUdevice);
         primary_ctx_release ["cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease"] (CUdevice);
         ctx_get_current ["cuCtxGetCurrent"] (*mut CUcontext);
         ctx_push_current ["cuCtxPushCurrent_v2"] (CUcontext);
         ctx_pop_current ["cuCtxPopCurrent_v2"] (*mut CUcontext);
         ctx_set_limit ["cuCtxSetLimit"] (CUlimit, usize);
-        ctx_synchronize ["cuCtxSynchronize"] ();
         mem_alloc ["cuMemAlloc_v2"] (*mut CUdeviceptr, usize);
         mem_alloc_managed ["cuMemAllocManaged"] (*mut CUdeviceptr, usize, c_uint);
         mem_free ["cuMemFree_v2"] (CUdeviceptr);
@@ -128,17 +126,13 @@ table! {
         stream_destroy ["cuStreamDestroy_v2"] (CUstream);
         stream_query ["cuStreamQuery"] (CUstream);
         stream_synchronize ["cuStreamSynchronize"] (CUstream);
-        stream_wait_event ["cuStreamWaitEvent"] (CUstream, CUevent, c_uint);
         event_create ["cuEventCreate"] (*mut CUevent, c_uint);
-        event_destroy ["cuEventDestroy_v2"] (CUevent);
         event_record ["cuEventRecord"] (CUevent, CUstream);
-        event_query ["cuEventQuery"] (CUevent);
         event_synchronize ["cuEventSynchronize"] (CUevent);
         stream_add_callback ["cuStreamAddCallback"] (CUstream, StreamCallback, *mut c_void, c_uint);
     }
     optional {
         device_get_uuid ["cuDeviceGetUuid_v2", "cuDeviceGetUuid"] (*mut CUuuid, CUdevice);
-        func_load ["cuFuncLoad"] (CUfunction);
         launch_host_func ["cuLaunchHostFunc"] (CUstream, CUhostFn, *mut c_void);
         stream_wait_value_32 ["cuStreamWaitValue32_v2"] (CUstream, CUdeviceptr, u32, c_uint);
         stream_wait_value_64 ["cuStreamWaitValue64_v2"] (CUstream, CUdeviceptr, u64, c_uint);
@@ -198,8 +192,9 @@ fn simulator_path() -> Result<PathBuf, LoadError> {
     if let Some(path) = &env::settings().simulator {
         return Ok(path.clone());
     }
-    let plugin = crate::abi::host::plugin_path()
-        .ok_or_else(|| LoadError::Library("the plugin's own folder is unknown; set BOOMERANG_SIMULATOR".into()))?;
+    let plugin = crate::abi::host::plugin_path().ok_or_else(|| {
+        LoadError::Library("the plugin's own folder is unknown; set BOOMERANG_SIMULATOR".into())
+    })?;
     let folder = plugin.parent().unwrap_or(Path::new("."));
     Ok(folder.join("../simulator/libcuda.so"))
 }

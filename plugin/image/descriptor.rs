@@ -1,6 +1,7 @@
 //! Reads what mkoffload (GCC's gcc/config/nvptx/mkoffload.cc) puts into the program.
 
 use std::ffi::{CStr, c_char, c_void};
+use std::mem::offset_of;
 
 use crate::abi::host;
 use crate::error::{Error, Result};
@@ -55,6 +56,16 @@ struct RawImage {
     indirect_count: u32,
 }
 
+// The compiler that made the image laid these out; `include/gomp_plugin.h` has the same.
+const _: () = {
+    assert!(size_of::<RawObject>() == 16);
+    assert!(size_of::<RawFunction>() == 16);
+    assert!(size_of::<RawImage>() == 48);
+    assert!(offset_of!(RawImage, variables) == 16);
+    assert!(offset_of!(RawImage, functions) == 32);
+    assert!(offset_of!(RawImage, indirect_count) == 44);
+};
+
 /// An image, found to be well formed.
 #[derive(Debug)]
 pub struct Descriptor<'a> {
@@ -80,7 +91,8 @@ impl<'a> Descriptor<'a> {
     /// `data` is null, or points at an image that stays as it is for `'a`. What can be checked is checked, but a pointer that
     /// is neither null nor valid cannot be told from a valid one.
     pub unsafe fn read(version: u32, data: *const c_void) -> Result<Descriptor<'a>> {
-        let file = host::file_of(data).map_or("unknown file".into(), |file| file.display().to_string());
+        let file =
+            host::file_of(data.addr()).map_or("unknown file".into(), |file| file.display().to_string());
         let at = format!("of {file} at {data:p}");
         let wrong = |why: String| Error::Image { image: at.clone(), why };
         if device_version(version) > NEWEST_DEVICE_VERSION {
@@ -213,7 +225,13 @@ mod tests {
         let function = RawFunction { name: c"main._omp_fn.0".as_ptr(), dims: [0; 3] };
         let variable = c"counter".as_ptr();
         let object = object();
-        let raw = RawImage { functions: &function, function_count: 1, variables: &variable, variable_count: 1, ..image(&object) };
+        let raw = RawImage {
+            functions: &function,
+            function_count: 1,
+            variables: &variable,
+            variable_count: 1,
+            ..image(&object)
+        };
         let image = read(CURRENT, &raw).expect("well formed");
         assert_eq!(image.objects, [CODE]);
         assert_eq!(image.functions, [c"main._omp_fn.0"]);
@@ -246,9 +264,15 @@ mod tests {
             (RawImage { function_count: 1, functions: &unnamed, ..good }, "function 0: null name"),
             (RawImage { variable_count: 1, variables: &null, ..good }, "variable 0: null name"),
             (RawImage { indirect_count: u32::MAX, ..good }, "indirect functions"),
-            (RawImage { objects: &RawObject { code: ptr::null(), size: 9 }, ..good }, "PTX object 0: null pointer"),
+            (
+                RawImage { objects: &RawObject { code: ptr::null(), size: 9 }, ..good },
+                "PTX object 0: null pointer",
+            ),
             (RawImage { objects: &RawObject { size: 0, ..object }, ..good }, "PTX object 0: absurd size"),
-            (RawImage { objects: &RawObject { size: usize::MAX, ..object }, ..good }, "PTX object 0: absurd size"),
+            (
+                RawImage { objects: &RawObject { size: usize::MAX, ..object }, ..good },
+                "PTX object 0: absurd size",
+            ),
             (RawImage { objects: &RawObject { size: 4, ..object }, ..good }, "does not end in NUL"),
         ];
         for (image, reason) in cases {

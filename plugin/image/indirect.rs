@@ -53,7 +53,11 @@ mod tests {
     /// Looks `host` up as the device library does.
     fn look_up(table: &[u64], host: u64) -> Option<u64> {
         let entry = |index: u32| (table[4 + 2 * index as usize], table[5 + 2 * index as usize]);
-        probe(host, table[0] as u32).map(entry).take_while(|(key, _)| *key != 0).find(|(key, _)| *key == host).map(|(_, device)| device)
+        probe(host, table[0] as u32)
+            .map(entry)
+            .take_while(|(key, _)| *key != 0)
+            .find(|(key, _)| *key == host)
+            .map(|(_, device)| device)
     }
 
     #[test]
@@ -73,7 +77,8 @@ mod tests {
     fn every_function_is_found_and_no_other() {
         for count in [0, 1, 2, 3, 7, 40, 1000] {
             // Addresses of functions in two libraries, which differ in their low words only by multiples of 16.
-            let pairs: Vec<_> = (0..count).map(|i| (0x5555_0000_1000 + (i % 2 << 32) + 16 * i, 7 * i + 1)).collect();
+            let pairs: Vec<_> =
+                (0..count).map(|i| (0x5555_0000_1000 + ((i % 2) << 32) + 16 * i, 7 * i + 1)).collect();
             let table = hash_table(&pairs);
             assert_eq!(table[1], count);
             assert_eq!(prime(table[3] as u32), table[0] as u32);

@@ -40,7 +40,8 @@ fn rename(text: &str, from: &str, to: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find(from) {
         let end = at + from.len();
-        let alone = !rest[..at].bytes().next_back().is_some_and(is_name) && !rest[end..].bytes().next().is_some_and(is_name);
+        let alone = !rest[..at].bytes().next_back().is_some_and(is_name)
+            && !rest[end..].bytes().next().is_some_and(is_name);
         out.push_str(&rest[..at]);
         out.push_str(if alone { to } else { from });
         rest = &rest[end..];
@@ -139,7 +140,11 @@ mod tests {
         assert!(objects[1].contains(".extern .shared .align 8 .u64 __boomerang_region;"));
         let kernel = "%sz)\n{\n{\n.reg .u64 %boomerang;\nld.param.u64 %boomerang,[%stack];\nsub.u64 %boomerang,%boomerang,256;\n";
         assert!(objects[1].contains(kernel), "{}", objects[1]);
-        assert!(objects[1].contains("ctors__entry\n{\n{\n.reg .u64 %boomerang;\nmov.u64 %boomerang,0;\n"), "{}", objects[1]);
+        assert!(
+            objects[1].contains("ctors__entry\n{\n{\n.reg .u64 %boomerang;\nmov.u64 %boomerang,0;\n"),
+            "{}",
+            objects[1]
+        );
     }
 
     #[test]

@@ -25,16 +25,24 @@ pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<Module> {
     for (number, text) in texts.iter().enumerate() {
         let name = CString::new(format!("object {number}")).expect("no NUL inside");
         if let Err(error) = linker.add_ptx(text, &name) {
-            return Err(refused(device, image, &linker, error, &format!("PTX object {number} ({})", header(text))));
+            return Err(refused(
+                device,
+                image,
+                &linker,
+                error,
+                &format!("PTX object {number} ({})", header(text)),
+            ));
         }
     }
     let completed = linker.complete().map(|cubin| cubin.as_ptr());
     let cubin = completed.map_err(|error| refused(device, image, &linker, error, "linking"))?;
-    host::debug(|| format!("image {}: linked in {:?}; log: {}", image.name, started.elapsed(), linker.info_log()));
+    host::debug(|| format!("offload image {}: linked in {:?}", image.name, started.elapsed()));
     // SAFETY: the linker made the cubin and still lives.
     let load = || unsafe { device.driver.load_module(cubin.cast()) };
-    let loaded = device.launch.running.when_none(|| device.reverse.is_serving(), || device.gate.run_blocking(load));
-    let loaded = loaded.ok_or_else(|| image.wrong("cannot be loaded while a kernel waits for a reverse-offload block"))?;
+    let loaded =
+        device.launch.running.when_none(|| device.reverse.is_serving(), || device.gate.run_blocking(load));
+    let loaded = loaded
+        .ok_or_else(|| image.wrong("cannot be loaded while a kernel waits for a reverse-offload block"))?;
     loaded.map_err(|error| device.failed(error, || format!("offload image {}", image.name)))
 }
 

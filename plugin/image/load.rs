@@ -11,7 +11,7 @@ use super::symbols::Symbols;
 use super::{Descriptor, Image, Kernel, indirect, link};
 use crate::abi::host;
 use crate::device::Device;
-use crate::driver::{CudaError, DevicePtr, Function, Module};
+use crate::driver::{Code, CudaError, DevicePtr, Function, Module};
 use crate::error::{Error, Result};
 use crate::launch;
 
@@ -93,9 +93,10 @@ impl Loader<'_> {
     fn load(&mut self, address: usize, reverse: bool, host_indirect: &[u64]) -> Result<Loaded> {
         let reverse_table = if reverse { self.attach_reverse()? } else { None };
         let kernels = self.kernels(reverse_table.is_some())?;
-        let mut table: Vec<_> = kernels.iter().map(|kernel| pair(std::ptr::from_ref(kernel) as usize, 1)).collect();
+        let mut table: Vec<_> =
+            kernels.iter().map(|kernel| pair(std::ptr::from_ref(kernel) as usize, 1)).collect();
         for name in &self.image.variables {
-            let (start, bytes) = self.global_c(name)?;
+            let (start, bytes) = self.global(name)?;
             table.push(pair(start as usize, bytes));
         }
         table.push(match self.optional(ICVS)? {
@@ -127,12 +128,19 @@ impl Loader<'_> {
         let mut missing = vec![];
         let kernel = |name: &&CStr| {
             let text = name.to_string_lossy().into_owned();
-            if !self.symbols.has(&text) {
-                missing.push(text.clone());
-                return Ok(Kernel { name: text, function: Function::NONE, registers: 0, block_threads: 0, reverse });
-            }
             let driver = self.device.driver;
-            let function = self.check(driver.function(self.module, name), &text)?;
+            let found = driver.function(self.module, name);
+            if found.is_err_and(|error| error.code == Code::NOT_FOUND) {
+                missing.push(text.clone());
+                return Ok(Kernel {
+                    name: text,
+                    function: Function::NONE,
+                    registers: 0,
+                    block_threads: 0,
+                    reverse,
+                });
+            }
+            let function = self.check(found, &text)?;
             let attribute = |attribute| {
                 let value = self.check(driver.function_attribute(function, attribute), &text)?;
                 Ok::<_, Error>(u32::try_from(value).unwrap_or(0))
@@ -157,7 +165,7 @@ impl Loader<'_> {
     /// posts requests is linked in only where device code makes some.
     fn attach_reverse(&self) -> Result<Option<Vec<u64>>> {
         let Some((slot, _)) = self.optional(REVERSE_SLOT)? else { return Ok(None) };
-        if self.image.functions.is_empty() {
+        if self.image.functions.is_empty() || !self.symbols.has(FUNCTION_TABLE) {
             return Ok(None);
         }
         let table = self.read_table(FUNCTION_TABLE, self.image.functions.len())?;
@@ -173,17 +181,18 @@ impl Loader<'_> {
             return Ok(());
         }
         if host.len() != self.image.indirect {
-            return Err(self.image.wrong(format!(
-                "{} indirect functions, and none in the host's table",
-                self.image.indirect
-            )));
+            return Err(self
+                .image
+                .wrong(format!("{} indirect functions, and none in the host's table", self.image.indirect)));
         }
         let device = self.read_table(INDIRECT_TABLE, host.len())?;
         let pairs: Vec<_> = host.iter().copied().zip(device).collect();
         let (table, variable) = match (self.optional(INDIRECT_HASH_TABLE)?, self.optional(INDIRECT_LIST)?) {
             (Some((variable, _)), _) => (indirect::hash_table(&pairs), variable),
             (None, Some((variable, _))) => (indirect::list(&pairs), variable),
-            (None, None) => return Err(self.image.wrong("indirect functions, and no variable for their table")),
+            (None, None) => {
+                return Err(self.image.wrong("indirect functions, and no variable for their table"));
+            }
         };
         let bytes: Vec<u8> = table.iter().flat_map(|word| word.to_le_bytes()).collect();
         let memory = self.check(self.device.driver.mem_alloc(bytes.len()), INDIRECT_TABLE)?;
@@ -205,25 +214,28 @@ impl Loader<'_> {
 
     /// Address and size of a variable that not every image has.
     fn optional(&self, name: &str) -> Result<Option<(DevicePtr, usize)>> {
-        self.symbols.has(name).then(|| self.global_c(&c_text(name))).transpose()
+        self.symbols.has(name).then(|| self.global(&c_text(name))).transpose()
     }
 
-    fn global_c(&self, name: &CStr) -> Result<(DevicePtr, usize)> {
+    fn global(&self, name: &CStr) -> Result<(DevicePtr, usize)> {
         let text = name.to_string_lossy();
-        if !self.symbols.has(&text) {
-            return Err(self.image.wrong(format!("no variable {text}")));
+        match self.device.driver.global(self.module, name) {
+            Err(error) if error.code == Code::NOT_FOUND => {
+                Err(self.image.wrong(format!("no variable {text}")))
+            }
+            found => self.check(found, &text),
         }
-        self.check(self.device.driver.global(self.module, name), &text)
     }
 
     fn read_table(&self, name: &str, count: usize) -> Result<Vec<u64>> {
-        let (start, bytes) = self.global_c(&c_text(name))?;
+        let (start, bytes) = self.global(&c_text(name))?;
         if bytes != count * size_of::<u64>() {
             return Err(self.image.wrong(format!("{name} has {bytes} bytes for {count} functions")));
         }
         let mut table = vec![0_u64; count];
         // SAFETY: the table has that many bytes.
-        self.check(unsafe { self.device.driver.copy_to_host(table.as_mut_ptr().cast(), start, bytes) }, name)?;
+        let copied = unsafe { self.device.driver.copy_to_host(table.as_mut_ptr().cast(), start, bytes) };
+        self.check(copied, name)?;
         Ok(table)
     }
 
@@ -234,7 +246,9 @@ impl Loader<'_> {
     }
 
     fn check<T>(&self, result: std::result::Result<T, CudaError>, what: &str) -> Result<T> {
-        result.map_err(|error| self.device.failed(error, || format!("offload image {}: {what}", self.image.name)))
+        result.map_err(|error| {
+            self.device.failed(error, || format!("offload image {}: {what}", self.image.name))
+        })
     }
 }
 
@@ -274,7 +288,9 @@ unsafe fn release(device: &Device, module: Module, memory: &[DevicePtr]) {
 pub fn unload(device: &'static Device, address: *const c_void) -> Result<()> {
     let image = {
         let mut images = device.lock_images();
-        let Some(index) = images.iter().position(|image| image.address == address as usize) else { return Ok(()) };
+        let Some(index) = images.iter().position(|image| image.address == address as usize) else {
+            return Ok(());
+        };
         images.swap_remove(index)
     };
     if !device.is_idle() {

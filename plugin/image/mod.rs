@@ -87,7 +87,13 @@ mod tests {
     use super::*;
 
     fn image(kernels: usize) -> Image {
-        let kernel = |i| Kernel { name: format!("k{i}"), function: Function::NONE, registers: 1, block_threads: 1, reverse: false };
+        let kernel = |i| Kernel {
+            name: format!("k{i}"),
+            function: Function::NONE,
+            registers: 1,
+            block_threads: 1,
+            reverse: false,
+        };
         Image {
             address: 0,
             name: String::new(),

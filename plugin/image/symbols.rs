@@ -10,7 +10,7 @@ pub struct Symbols<'a>(HashSet<&'a [u8]>);
 impl<'a> Symbols<'a> {
     /// Takes up the definitions of one text.
     pub fn add(&mut self, text: &'a [u8]) {
-        self.0.extend(text.split(|byte| *byte == b'\n').filter_map(defined));
+        self.0.extend(text.split(|byte| b"\n;{}".contains(byte)).filter_map(defined));
     }
 
     /// Whether `name` is defined.
@@ -19,10 +19,12 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// The name that a line defines: one that begins with a linking directive other than `.extern`, as the compiler writes it.
+/// The name that a statement's first line defines: one that begins with a linking directive other than `.extern`, as the
+/// compiler writes it.
 fn defined(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii_start();
-    let rest = [b".visible".as_slice(), b".weak", b".common"].iter().find_map(|start| line.strip_prefix(*start))?;
+    let rest =
+        [b".visible".as_slice(), b".weak", b".common"].iter().find_map(|start| line.strip_prefix(*start))?;
     let rest = rest.trim_ascii_start();
     if let Some(rest) = rest.strip_prefix(b".entry") {
         return name(rest.trim_ascii_start());
@@ -66,7 +68,8 @@ mod tests {
              .visible .func plain (.param .u64 %in_ar0);\n\
              .visible .entry __do_global_ctors__entry\n\
              \t.visible .global .align 8 .u64 $offload_func_table[] = {\n\
-             .weak .global .align 1 .u8 weak_one[3] = {1,2,3 };\n",
+             .weak .global .align 1 .u8 weak_one[3] = {1,2,3 };\n\
+             .visible .entry short() { ret; } .visible .global .u32 behind;",
         );
         for name in [
             "__gomp_additional_icvs",
@@ -76,6 +79,8 @@ mod tests {
             "__do_global_ctors__entry",
             "$offload_func_table",
             "weak_one",
+            "short",
+            "behind",
         ] {
             assert!(symbols.has(name), "{name}");
         }

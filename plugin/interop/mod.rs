@@ -20,6 +20,9 @@ pub struct Object {
     pub device_num: c_int,
 }
 
+// As libgomp lays it out.
+const _: () = assert!(size_of::<Object>() == 24);
+
 /// A foreign runtime that objects can be for: `omp_interop_fr_t` (omp.h).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runtime {
@@ -33,7 +36,9 @@ pub enum Runtime {
 
 impl Runtime {
     fn from_number(number: c_int) -> Option<Runtime> {
-        [Runtime::Cuda, Runtime::CudaDriver, Runtime::Hip].into_iter().find(|runtime| *runtime as c_int == number)
+        [Runtime::Cuda, Runtime::CudaDriver, Runtime::Hip]
+            .into_iter()
+            .find(|runtime| *runtime as c_int == number)
     }
 }
 
@@ -115,7 +120,9 @@ impl Object {
             property::DEVICE => device.map_or(Value::None, |device| Value::Int(device.handle() as isize)),
             // CUDA's runtime library has no contexts.
             property::DEVICE_CONTEXT if runtime == Runtime::Cuda => Value::None,
-            property::DEVICE_CONTEXT => device.map_or(Value::None, |device| Value::Pointer(device.context.0.cast())),
+            property::DEVICE_CONTEXT => {
+                device.map_or(Value::None, |device| Value::Pointer(device.context.0.cast()))
+            }
             property::STREAM if self.stream.is_null() => Value::None,
             property::STREAM => Value::Handle(self.stream),
             _ => return Err(Outcome::OutOfRange),
@@ -281,7 +288,11 @@ mod tests {
         assert_eq!(prefer(b"\x80\x02\x80\0\0"), Runtime::CudaDriver);
         assert_eq!(prefer(b"\x80\x05\x80\0\x80\x02\x80\0\0"), Runtime::Hip);
         assert_eq!(prefer(b"\x80\x03\x80\0\x80\x02\x80\0\0"), Runtime::CudaDriver, "OpenCL first");
-        assert_eq!(prefer(b"\x80\x81\x80ompx_a\0ompx_b\0\0\x80\x05\x80\0\0"), Runtime::Hip, "attributes are skipped");
+        assert_eq!(
+            prefer(b"\x80\x81\x80ompx_a\0ompx_b\0\0\x80\x05\x80\0\0"),
+            Runtime::Hip,
+            "attributes are skipped"
+        );
         assert_eq!(prefer(b"\x80\x80\0\0"), Runtime::Cuda);
         // SAFETY: null is allowed.
         assert_eq!(unsafe { preferred(std::ptr::null()) }, Runtime::Cuda);

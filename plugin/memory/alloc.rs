@@ -58,13 +58,15 @@ impl Deferred {
     }
 }
 
-/// Allocates device memory.
+/// Allocates device memory; no bytes are at address 0.
 ///
 /// # Errors
 /// When the device has no more, even after everything that is only kept for reuse has been freed.
 pub fn alloc(device: &Device, bytes: usize) -> Result<DevicePtr> {
-    // The driver refuses to allocate nothing.
-    let bytes = bytes.max(1);
+    if bytes == 0 {
+        // The driver would refuse.
+        return Ok(0);
+    }
     let _context = device.enter()?;
     if let Some(address) = device.deferred.take(bytes) {
         return Ok(address);
@@ -77,6 +79,9 @@ pub fn alloc(device: &Device, bytes: usize) -> Result<DevicePtr> {
 /// # Errors
 /// As [`alloc`].
 pub fn alloc_managed(device: &Device, bytes: usize) -> Result<DevicePtr> {
+    if bytes == 0 {
+        return Ok(0);
+    }
     let _context = device.enter()?;
     allocate(device, bytes, || device.driver.mem_alloc_managed(bytes))
 }
@@ -154,7 +159,9 @@ fn free_or(device: &Device, address: DevicePtr, put_off: impl FnOnce(usize)) -> 
     let doing = || format!("freeing device memory at {address:#x}");
     let found = device.driver.address_range(address).map_err(|error| device.failed(error, doing))?;
     if found.0 != address {
-        return Err(Error::Argument(format!("{address:#x} is not the start of device memory that can be freed")));
+        return Err(Error::Argument(format!(
+            "{address:#x} is not the start of device memory that can be freed"
+        )));
     }
     match release(device, || vec![address], None) {
         Some(result) => result.map_err(|error| device.failed(error, doing)),
@@ -171,9 +178,8 @@ fn free_or(device: &Device, address: DevicePtr, put_off: impl FnOnce(usize)) -> 
 /// When the driver refuses.
 pub(super) fn free_host(device: &Device, address: *mut c_void) -> Result<()> {
     match release(device, Vec::new, Some(address.expose_provenance())) {
-        Some(result) => {
-            result.map_err(|error| device.failed(error, || format!("freeing page-locked memory at {address:p}")))
-        }
+        Some(result) => result
+            .map_err(|error| device.failed(error, || format!("freeing page-locked memory at {address:p}"))),
         None => {
             device.deferred.put_host(address.expose_provenance());
             Ok(())

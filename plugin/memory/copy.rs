@@ -78,10 +78,15 @@ pub fn on_device(device: &Device, to: DevicePtr, from: DevicePtr, bytes: usize) 
 /// # Errors
 /// When the driver refuses.
 pub fn fill(device: &Device, address: DevicePtr, value: u8, bytes: usize) -> Result<()> {
-    run(device, bytes, || format!("filling {bytes} bytes at device {address:#x}"), || {
-        device.driver.memset(address, value, bytes)?;
-        device.driver.synchronize_stream(Stream::NULL)
-    })
+    run(
+        device,
+        bytes,
+        || format!("filling {bytes} bytes at device {address:#x}"),
+        || {
+            device.driver.memset(address, value, bytes)?;
+            device.driver.synchronize_stream(Stream::NULL)
+        },
+    )
 }
 
 /// Makes a copy in the device's context; an empty one needs nothing.
@@ -143,7 +148,8 @@ pub unsafe fn part(device: &Device, to: Part, from: Part, [planes, rows, bytes]:
     let (from_kind, from_host, from_device) = from.side();
     let (to_kind, to_host, to_device) = to.side();
     let no_array: CUarray = std::ptr::null_mut();
-    run(device, planes * rows * bytes, doing, || {
+    // An absurd size is the driver's to refuse.
+    run(device, planes.saturating_mul(rows).saturating_mul(bytes), doing, || {
         if planes == 1 {
             // Any pitch is allowed, unlike in three dimensions.
             let copy = CUDA_MEMCPY2D {
@@ -213,7 +219,13 @@ mod tests {
 
     #[test]
     fn a_virtual_origin_outside_the_array_is_no_overflow() {
-        let part = Part { on_device: false, address: 0_usize.wrapping_sub(50), offset: [0, 0, 60], rows: 1, pitch: 80 };
+        let part = Part {
+            on_device: false,
+            address: 0_usize.wrapping_sub(50),
+            offset: [0, 0, 60],
+            rows: 1,
+            pitch: 80,
+        };
         assert_eq!(part.start(), 10);
     }
 }

@@ -57,7 +57,10 @@ pub fn is_accessible(device: &Device, address: DevicePtr, bytes: usize) -> Resul
     let end = address.saturating_add(bytes.max(1) as DevicePtr);
     let mut at = address;
     while at < end {
-        let kind = device.driver.memory_type(at).map_err(|error| device.failed(error, || format!("query of {at:#x}")))?;
+        let kind = device
+            .driver
+            .memory_type(at)
+            .map_err(|error| device.failed(error, || format!("query of {at:#x}")))?;
         if kind == 0 || kind == CUmemorytype::CU_MEMORYTYPE_ARRAY as u32 {
             return Ok(false);
         }

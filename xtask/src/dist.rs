@@ -32,15 +32,7 @@ impl Dist {
 pub fn build() -> Result<Dist> {
     progress("building the plugin and the simulator");
     let mut cargo = shell::cargo();
-    cargo.args([
-        "build",
-        "--quiet",
-        "--release",
-        "--package",
-        "boomerang",
-        "--package",
-        "boomerang-simulator",
-    ]);
+    cargo.args(["build", "--release", "--package", "boomerang", "--package", "boomerang-simulator"]);
     shell::run(&mut cargo)?;
     let dist = Dist { folder: layout::made().join("dist") };
     place(&layout::release().join("libboomerang.so"), &dist.plugin().join("libgomp-plugin-nvptx.so.1"))?;

@@ -88,7 +88,8 @@ impl Machine {
 /// folder holds the simulator under the name of the driver.
 fn system_path() -> Vec<PathBuf> {
     let path = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    std::env::split_paths(&path).filter(|folder| !folder.starts_with(layout::release())).collect()
+    let others = |folder: &PathBuf| folder.is_absolute() && !folder.starts_with(layout::release());
+    std::env::split_paths(&path).filter(others).collect()
 }
 
 fn join(start: &str, end: OsString) -> OsString {

@@ -97,14 +97,11 @@ fn install_mmdebstrap() -> Result<()> {
     }
     if !root::is_superuser() {
         bail!(
-            "no GCC 13 to 16 with nvptx offloading is installed, nor is mmdebstrap, with which one could be put under \
-             target/: run `sudo apt-get install mmdebstrap uidmap`, or install gcc-14-offload-nvptx, g++-14 and gfortran-14"
+            "mmdebstrap is missing, and only root may install it: run `sudo apt-get install mmdebstrap uidmap`"
         );
     }
     if !there("apt-get") {
-        bail!(
-            "no GCC 13 to 16 with nvptx offloading is installed, and there is no apt-get to install one with"
-        );
+        bail!("mmdebstrap is missing, and there is no apt-get to install it with");
     }
     progress("installing mmdebstrap with apt-get");
     let log = |name: &str| layout::logs().join(format!("apt-get-{name}.log"));

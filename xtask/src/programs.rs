@@ -106,7 +106,7 @@ pub fn count(outcome: &Outcome, tally: &mut Tally) {
         Verdict::Failed(why) => why,
     };
     tally.fail(format!(
-        "{} [{}]: {why}\n    {} and .stderr, whose ends are\n{}{}",
+        "{} [{}]: {why}\n    {} (.stderr; again by .sh) ends with\n{}{}",
         outcome.run.program.name,
         outcome.run.label(),
         outcome.stdout.display(),

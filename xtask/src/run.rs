@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use crate::catalog::Program;
 use crate::directives::{Device, Expected, Stock, Variables};
 use crate::machine::{Machine, Plugin};
+use crate::shell;
 
 /// The time that a run which may hang is given.
 const HANG_LIMIT: Duration = Duration::from_secs(10);
@@ -51,7 +52,7 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// How long it took.
     pub seconds: f64,
-    /// The file with its standard output; the one with its standard error lies beside it.
+    /// The file with its standard output. Beside it lie `.stderr`, and `.sh`, which repeats the run.
     pub stdout: PathBuf,
 }
 
@@ -131,18 +132,9 @@ impl Run {
         }
         fs::create_dir_all(&folder)?;
 
-        let mut machine = place.machine.clone();
-        if directives.without_libcuda {
-            machine.simulator = None;
-        }
-        let mut command =
-            machine.command(&self.binary, self.plugin, directives.system_compiler, limit.as_secs_f64());
-        for (name, _) in std::env::vars().filter(|(name, _)| steers_programs(name)) {
-            command.env_remove(name);
-        }
-        command.env("OMP_TARGET_OFFLOAD", "mandatory");
-        command.envs(directives.env.iter().chain(&self.variant).map(|(name, value)| (name, value)));
-        command.args(&directives.args).current_dir(&folder).stdin(Stdio::null());
+        let mut command = self.command(place, limit);
+        fs::write(log.with_added("sh"), shell::script(&command))?;
+        command.current_dir(&folder).stdin(Stdio::null());
         command.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
 
         let start = Instant::now();
@@ -163,6 +155,23 @@ impl Run {
             (Some(complaint), ..) => Verdict::Failed(complaint),
         };
         Ok(Outcome { verdict, seconds: elapsed.as_secs_f64(), stdout, run: self })
+    }
+
+    fn command(&self, place: &Place, limit: Duration) -> Command {
+        let directives = &self.program.directives;
+        let mut machine = place.machine.clone();
+        if directives.without_libcuda {
+            machine.simulator = None;
+        }
+        let system = directives.system_compiler;
+        let mut command = machine.command(&self.binary, self.plugin, system, limit.as_secs_f64());
+        for (name, _) in std::env::vars().filter(|(name, _)| steers_programs(name)) {
+            command.env_remove(name);
+        }
+        command.env("OMP_TARGET_OFFLOAD", "mandatory");
+        command.envs(directives.env.iter().chain(&self.variant).map(|(name, value)| (name, value)));
+        command.args(&directives.args);
+        command
     }
 
     fn limit(&self, place: &Place) -> Duration {
@@ -210,7 +219,7 @@ impl Expected {
 fn steers_programs(name: &str) -> bool {
     let ours = name.starts_with("BOOMERANG_") && !name.starts_with("BOOMERANG_SIM_");
     let prefix = ["OMP_", "GOMP_", "ACC_"].iter().any(|start| name.starts_with(start));
-    ours || prefix || name == "CUDA_DEVICE_MAX_CONNECTIONS"
+    ours || prefix || ["CUDA_DEVICE_MAX_CONNECTIONS", "RUST_BACKTRACE"].contains(&name)
 }
 
 fn read(path: &Path) -> String {

@@ -1,5 +1,6 @@
 //! Starting other programs, and telling the user how far things are.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -65,9 +66,35 @@ pub fn describe(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
+/// A shell script that runs a command again by hand.
+pub fn script(command: &Command) -> String {
+    let quote = |word: &OsStr| format!("'{}'", word.to_string_lossy().replace('\'', "'\\''"));
+    let mut words = vec!["env".to_owned()];
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => words.push(format!("{}={}", name.to_string_lossy(), quote(value))),
+            None => words.push(format!("--unset={}", name.to_string_lossy())),
+        }
+    }
+    words.extend(std::iter::once(command.get_program()).chain(command.get_args()).map(quote));
+    format!("#!/bin/sh\n{} \"$@\"\n", words.join(" "))
+}
+
 /// The cargo that runs us, in the repository.
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(layout::repository());
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_keeps_words_together_and_sets_the_variables() {
+        let mut command = Command::new("a b");
+        command.arg("it's").env("X", "1 2").env_remove("Y");
+        assert_eq!(script(&command), "#!/bin/sh\nenv X='1 2' --unset=Y 'a b' 'it'\\''s' \"$@\"\n");
+    }
 }

@@ -36,7 +36,11 @@ impl Toolchain {
             }
         }
         let version = wanted.unwrap_or(mmdebstrap::DEFAULT_GCC);
-        let toolchain = Toolchain { version, root: Some(mmdebstrap::provide(version)?) };
+        let root = mmdebstrap::provide(version).with_context(|| {
+            let asked = wanted.map_or("13 to 16".to_owned(), |version| version.to_string());
+            format!("no GCC {asked} with nvptx offloading (gcc, g++, gfortran) is installed, and it can't be put under target/")
+        })?;
+        let toolchain = Toolchain { version, root: Some(root) };
         toolchain.works().with_context(|| {
             let folder =
                 toolchain.root.as_ref().map(|root| root.folder.display().to_string()).unwrap_or_default();

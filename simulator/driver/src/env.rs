@@ -69,7 +69,9 @@ impl Settings {
         let mut set = |name: &str, allowed: &str, apply: &mut dyn FnMut(&str) -> Option<()>| {
             if let Some(value) = get(name) {
                 if apply(value.trim()).is_none() {
-                    complain(format!("{name}={value}: not understood, allowed is {allowed}; using the default"));
+                    complain(format!(
+                        "{name}={value}: not understood, allowed is {allowed}; using the default"
+                    ));
                 }
             }
         };

@@ -5,7 +5,9 @@
 //! name is exported as well where both take the same parameters; where the plain symbol of a real driver
 //! is the 32-bit interface of CUDA 3 (`cuMemAlloc` with a 32-bit pointer), it is not.
 
-use crate::api::{context, device, event, init, launch, link, memcpy, memop, memory, memset, module, pool, stream};
+use crate::api::{
+    context, device, event, init, launch, link, memcpy, memop, memory, memset, module, pool, stream,
+};
 use crate::c::{In, Out};
 use crate::core::handle::Key;
 use crate::error::CUresult;

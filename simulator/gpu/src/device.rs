@@ -1,5 +1,6 @@
 //! One GPU: its fixed properties, the limits that the driver may set, the printf FIFO.
 
+use crate::exec::pool::Pool;
 use crate::mem::Memory;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -33,6 +34,7 @@ pub struct Device {
     stack_limit: AtomicU64,
     heap_limit: AtomicU64,
     printf: Mutex<Vec<u8>>,
+    pool: Pool,
 }
 
 impl Device {
@@ -42,6 +44,7 @@ impl Device {
     /// A device over device memory `config.ordinal` of `memory`.
     pub fn new(config: DeviceConfig, memory: Arc<Memory>) -> Arc<Device> {
         Arc::new(Device {
+            pool: Pool::new(config.workers, config.seed),
             config,
             memory,
             stack_limit: AtomicU64::new(Self::DEFAULT_STACK_LIMIT),
@@ -83,5 +86,15 @@ impl Device {
     /// Takes what kernels printed since the last call, for the driver to write at a synchronisation.
     pub fn drain_printf(&self) -> Vec<u8> {
         std::mem::take(&mut *self.printf.lock().unwrap())
+    }
+
+    /// Adds to what kernels printed.
+    pub(crate) fn print(&self, text: &[u8]) {
+        self.printf.lock().unwrap().extend_from_slice(text);
+    }
+
+    /// The threads that execute its blocks.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
     }
 }

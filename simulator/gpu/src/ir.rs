@@ -5,6 +5,7 @@
 //! of 32 `u32`, one for each lane, a 64-bit register an array of 32 `u64`; a predicate is one `u32`, a bit for each lane. A
 //! [`Slot`] says where: a byte offset in the frame, or in the function's table of constants, which has the same form.
 
+use crate::exec::video::Video;
 use crate::exec::{Context, Flow};
 use crate::module::Global;
 use std::collections::HashMap;
@@ -163,6 +164,7 @@ pub(crate) struct Function {
     pub constants: Vec<Line>,
     pub calls: Vec<CallSite>,
     pub branch_tables: Vec<Vec<u32>>,
+    pub videos: Vec<Video>,
     /// Size of a frame in bytes, a multiple of [`REGISTER_ALIGN`].
     pub frame_size: u32,
     /// Words of parameters and of results at the frame's start.
@@ -176,8 +178,6 @@ pub(crate) struct Function {
     pub builtin: Option<Builtin>,
     /// Functions it calls by name.
     pub callees: Vec<u32>,
-    /// Whether it calls through registers.
-    pub indirect: bool,
 }
 
 /// A kernel's properties beyond its code.
@@ -186,8 +186,6 @@ pub(crate) struct KernelInfo {
     pub function: u32,
     pub params: Vec<crate::Param>,
     pub local_size: u32,
-    /// Whether the stack need isn't known statically.
-    pub unbounded: bool,
     pub registers: u32,
     pub max_threads: u32,
 }

@@ -1,7 +1,14 @@
 //! Launching a grid.
 
-use crate::{Fault, Kernel};
-use std::sync::atomic::AtomicBool;
+use crate::fault::{Fault, FaultKind, Location};
+use crate::ir::{KernelInfo, Program};
+use crate::mem::{Memory, View};
+use crate::module::Kernel;
+use crate::random::Random;
+use crate::{Device, exec::pool};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// What to run.
 pub struct Launch<'a> {
@@ -28,9 +35,175 @@ pub struct Stats {
 
 /// Runs a grid to its end and returns what it did, or the first fault.
 ///
-/// It runs on the device that the kernel's module was loaded on and blocks; several threads may run grids of one device at once and share its workers fairly. Raising `cancel`
-/// ends the grid with [`crate::FaultKind::Cancelled`] within milliseconds.
+/// It runs on the device that the kernel's module was loaded on and blocks; several threads may run grids of one device at once
+/// and share its workers fairly. Raising `cancel` ends the grid with [`FaultKind::Cancelled`] within milliseconds.
 pub fn run_grid(launch: &Launch<'_>, cancel: &AtomicBool) -> Result<Stats, Fault> {
-    let _ = (launch, cancel);
-    todo!()
+    let grid = Arc::new(Grid::new(launch, cancel));
+    pool::run(grid)
+}
+
+/// A grid that runs.
+pub(crate) struct Grid {
+    kernel: Kernel,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub dynamic_shared: u32,
+    params: Vec<u64>,
+    params_size: u64,
+    local_size: u32,
+    pub started: Instant,
+    cancel: *const AtomicBool,
+}
+
+// SAFETY: the one field that is not `Send` and `Sync` by itself is the pointer to the caller's flag, an atomic that outlives
+// every use of the grid: `run_grid` returns only when no worker runs it any more.
+unsafe impl Send for Grid {}
+// SAFETY: as above.
+unsafe impl Sync for Grid {}
+
+/// A time slice, in instructions of a warp.
+const SLICE: u32 = 4096;
+
+/// Limits of a multiprocessor of compute capability 9.0 (CUDA C++ Programming Guide, technical specifications).
+const BLOCKS_PER_MULTIPROCESSOR: u64 = 32;
+const THREADS_PER_MULTIPROCESSOR: u64 = 2048;
+const SHARED_PER_MULTIPROCESSOR: u64 = 228 << 10;
+/// What the system takes of shared memory for each block.
+const SHARED_RESERVED: u64 = 1 << 10;
+const REGISTERS_PER_MULTIPROCESSOR: u64 = 1 << 16;
+
+impl Grid {
+    fn new(launch: &Launch<'_>, cancel: &AtomicBool) -> Grid {
+        let mut params = vec![0u64; launch.params.len().div_ceil(8)];
+        for (n, byte) in launch.params.iter().enumerate() {
+            params[n / 8] |= u64::from(*byte) << (n % 8 * 8);
+        }
+        let kernel = launch.kernel.clone();
+        let stack = kernel.device().stack_limit().min(u64::from(u32::MAX / 64)) as u32;
+        Grid {
+            grid: launch.grid,
+            block: launch.block,
+            dynamic_shared: launch.dynamic_shared,
+            params,
+            params_size: launch.params.len() as u64,
+            local_size: kernel.info().local_size.max(stack).next_multiple_of(16),
+            started: Instant::now(),
+            cancel,
+            kernel,
+        }
+    }
+
+    pub fn device(&self) -> &Arc<Device> {
+        self.kernel.device()
+    }
+
+    pub fn memory(&self) -> &Memory {
+        self.device().memory()
+    }
+
+    pub fn program(&self) -> &Program {
+        self.kernel.program()
+    }
+
+    pub fn program_handle(&self) -> Arc<Program> {
+        self.kernel.program().clone()
+    }
+
+    fn info(&self) -> &KernelInfo {
+        self.kernel.info()
+    }
+
+    /// Index of the kernel's function.
+    pub fn function(&self) -> u32 {
+        self.info().function
+    }
+
+    pub fn kernel_name(&self) -> &str {
+        &self.info().name
+    }
+
+    /// Bytes of local memory of a thread.
+    pub fn local_size(&self) -> u32 {
+        self.local_size
+    }
+
+    /// Bytes of shared memory of a block.
+    pub fn shared_size(&self) -> u32 {
+        self.program().static_shared + self.dynamic_shared
+    }
+
+    /// Threads of a block.
+    pub fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+
+    pub fn multiprocessors(&self) -> u32 {
+        self.device().config().multiprocessors.max(1)
+    }
+
+    /// How many blocks may be resident at once.
+    pub fn residency(&self) -> u64 {
+        let threads = u64::from(self.threads().next_multiple_of(32));
+        let shared = u64::from(self.shared_size()) + SHARED_RESERVED;
+        let registers = threads * u64::from(self.info().registers);
+        let each = BLOCKS_PER_MULTIPROCESSOR
+            .min(THREADS_PER_MULTIPROCESSOR / threads)
+            .min(SHARED_PER_MULTIPROCESSOR / shared)
+            .min(REGISTERS_PER_MULTIPROCESSOR / registers.max(1));
+        each.max(1) * u64::from(self.multiprocessors())
+    }
+
+    /// Whether the caller wants it to end.
+    pub fn cancelled(&self) -> bool {
+        // SAFETY: see `Send`. Nothing is published with the flag, so it needs no order.
+        unsafe { &*self.cancel }.load(Ordering::Relaxed)
+    }
+
+    /// Length of the next time slice.
+    pub fn slice(&self, random: &mut Random) -> u32 {
+        match self.device().config().seed {
+            0 => SLICE,
+            _ => 32 + random.below(SLICE.into()) as u32,
+        }
+    }
+
+    /// The simulator's address of `size` bytes of the parameters.
+    pub fn param_pointer(&self, addr: u64, size: u64) -> Option<*mut u8> {
+        (addr.checked_add(size)? <= self.params_size)
+            .then(|| self.params.as_ptr().cast::<u8>().wrapping_add(addr as usize).cast_mut())
+    }
+
+    /// What the grid's device may access around an address.
+    pub fn view(&self, addr: u64) -> Option<View> {
+        self.memory().view(self.device().config().ordinal, addr)
+    }
+
+    /// `malloc`: 0 when the heap is full.
+    pub fn malloc(&self, size: u64) -> u64 {
+        let device = self.device();
+        self.memory().heap_alloc(device.config().ordinal, size, device.heap_limit()).unwrap_or(0)
+    }
+
+    pub fn print(&self, text: &[u8]) {
+        self.device().print(text);
+    }
+
+    /// The fault of a grid that its caller ended.
+    pub fn cancellation(&self) -> Fault {
+        Fault {
+            kind: FaultKind::Cancelled,
+            kernel: self.kernel_name().to_string(),
+            block: [0; 3],
+            thread: [0; 3],
+            location: Location::default(),
+            callers: Vec::new(),
+            access: None,
+            note: String::new(),
+        }
+    }
 }

@@ -4,13 +4,18 @@
 //! [`run_grid`] for a launch (it blocks until the grid ends; call it from one thread a stream).
 
 mod device;
+mod exec;
 mod fault;
+mod format;
+mod ir;
 mod launch;
+mod lower;
 pub mod mem;
 mod module;
+mod random;
 
 pub use device::{Device, DeviceConfig};
 pub use fault::{Fault, FaultKind, Location};
 pub use launch::{Launch, Stats, run_grid};
 pub use mem::{AccessError, Allocation, Kind, Memory, OutOfMemory};
-pub use module::{Function, Global, Kernel, LoadError, Module, Object, Param};
+pub use module::{Global, Kernel, LoadError, Module, Object, Param};

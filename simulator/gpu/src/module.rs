@@ -1,7 +1,10 @@
 //! A program loaded on a device: its kernels, functions and global variables with their addresses.
 
-use crate::Device;
+use crate::ir::{self, KernelInfo};
+use crate::lower::{self, Placement};
+use crate::{Device, OutOfMemory};
 use boomerang_ptx::Program;
+use std::fmt;
 use std::sync::Arc;
 
 /// A PTX module that went into a program.
@@ -17,8 +20,8 @@ pub struct Object {
 #[derive(Debug)]
 pub enum LoadError {
     /// No room for its global variables.
-    OutOfMemory(crate::OutOfMemory),
-    /// Something in it that this GPU doesn't execute: object, line and what.
+    OutOfMemory(OutOfMemory),
+    /// Something in it that this GPU doesn't execute.
     Unsupported {
         /// Name of the PTX object.
         object: String,
@@ -28,6 +31,17 @@ pub enum LoadError {
         what: String,
     },
 }
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoadError::OutOfMemory(error) => error.fmt(f),
+            LoadError::Unsupported { object, line, what } => write!(f, "{object}, line {line}: not supported: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
 
 /// A kernel parameter's place in the parameter buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,85 +61,111 @@ pub struct Global {
     pub size: u64,
 }
 
-/// A function that isn't a kernel: indirect calls take its address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Function {
-    /// The address that `mov` of its name gives.
-    pub address: u64,
+/// What a module and its kernels share.
+struct Loaded {
+    program: Arc<ir::Program>,
+    allocations: Vec<u64>,
+    device: Arc<Device>,
 }
 
-/// A kernel of a loaded module; keeps the module's code alive.
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        for &address in &self.allocations {
+            self.device.memory().free_device(address);
+        }
+    }
+}
+
+/// A kernel of a loaded module; keeps the module's code and variables alive.
 #[derive(Clone)]
 pub struct Kernel {
-    name: String,
-    params: Vec<Param>,
+    loaded: Arc<Loaded>,
+    index: usize,
 }
 
 impl Kernel {
+    pub(crate) fn info(&self) -> &KernelInfo {
+        &self.loaded.program.kernels[self.index]
+    }
+
+    pub(crate) fn program(&self) -> &Arc<ir::Program> {
+        &self.loaded.program
+    }
+
+    /// The device that it is loaded on.
+    pub fn device(&self) -> &Arc<Device> {
+        &self.loaded.device
+    }
+
     /// Its name in PTX.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.info().name
     }
 
     /// Where each parameter lies in the parameter buffer.
     pub fn params(&self) -> &[Param] {
-        &self.params
+        &self.info().params
     }
 
     /// Size of the parameter buffer in bytes.
     pub fn params_size(&self) -> u32 {
-        self.params.last().map_or(0, |p| p.offset + p.size)
+        self.params().last().map_or(0, |p| p.offset + p.size)
     }
 
     /// An estimate of the registers that a thread would use on hardware.
     pub fn registers(&self) -> u32 {
-        todo!()
+        self.info().registers
     }
 
     /// Bytes of statically allocated shared memory.
     pub fn static_shared(&self) -> u32 {
-        todo!()
+        self.loaded.program.static_shared
     }
 
     /// Bytes of local memory a thread.
     pub fn local_size(&self) -> u32 {
-        todo!()
+        self.info().local_size
     }
 
     /// Most threads that a block may have.
     pub fn max_threads(&self) -> u32 {
-        todo!()
+        self.info().max_threads
     }
 }
 
 /// A program loaded on a device. Dropping the last handle (kernels hold one) frees its global variables.
 #[derive(Clone)]
 pub struct Module {
-    _inner: Arc<()>,
+    loaded: Arc<Loaded>,
 }
 
 impl Module {
     /// Places the program's variables in `device`'s memory and makes its code executable. `objects` are the modules that
     /// were linked, in the linker's order, for reports.
     pub fn load(program: &Program, objects: Vec<Object>, device: &Arc<Device>) -> Result<Module, LoadError> {
-        let _ = (program, objects, device);
-        todo!()
+        let memory = device.memory();
+        let placement =
+            Placement::new(program, memory, device.config().ordinal).map_err(LoadError::OutOfMemory)?;
+        let lowered = lower::lower(program, objects, &placement).inspect_err(|_| placement.free(memory))?;
+        lower::initialize(program, &placement, memory).expect("the variables were placed there");
+        let device = device.clone();
+        let loaded = Loaded { program: Arc::new(lowered), allocations: placement.allocations, device };
+        Ok(Module { loaded: Arc::new(loaded) })
     }
 
     /// The kernel of that name.
     pub fn kernel(&self, name: &str) -> Option<Kernel> {
-        let _ = name;
-        todo!()
+        let index = self.loaded.program.kernels.iter().position(|k| k.name == name)?;
+        Some(Kernel { loaded: self.loaded.clone(), index })
     }
 
     /// The global variable of that name.
     pub fn global(&self, name: &str) -> Option<Global> {
-        let _ = name;
-        todo!()
+        self.loaded.program.globals.get(name).copied()
     }
 
     /// Names of all kernels, in the program's order.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
-        std::iter::empty()
+        self.loaded.program.kernels.iter().map(|k| k.name.as_str())
     }
 }

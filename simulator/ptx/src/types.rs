@@ -185,6 +185,112 @@ impl Vector {
     }
 }
 
+/// The modifiers of an instruction: what stands after dots behind the opcode.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Modifiers {
+    /// Types in order of the text, e.g. destination and source of `cvt`.
+    pub types: [Option<Type>; 3],
+    /// Vector access.
+    pub vector: Option<Vector>,
+    /// State space; generic if `None`. `.param::entry` and `.param::func` are both [`Space::Param`], `.shared::cta` and
+    /// `.shared::cluster` both [`Space::Shared`].
+    pub space: Option<Space>,
+    /// Memory semantics.
+    pub semantics: Option<Semantics>,
+    /// Memory scope.
+    pub scope: Option<Scope>,
+    /// Cache operator.
+    pub cache: Option<CacheOp>,
+    /// Comparison.
+    pub compare: Option<Compare>,
+    /// What the comparison is combined with.
+    pub combine: Option<BoolOp>,
+    /// Rounding.
+    pub rounding: Option<Rounding>,
+    /// Part of a product; of `dp2a`, the half used.
+    pub part: Option<Part>,
+    /// What the opcode leaves open.
+    pub mode: Option<Mode>,
+    /// Second operation of a video instruction.
+    pub video: Option<VideoOp>,
+    /// Byte or half of the destination a video instruction replaces.
+    pub selector: Option<Selector>,
+    /// Whether a shift or bit-field count beyond the width is clamped or wraps.
+    pub overflow: Option<Overflow>,
+    /// Single-word modifiers.
+    pub flags: Flags,
+}
+
+/// Modifiers that are there or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// `.sat`: clamp to [0, 1], or to the integer type's range.
+    pub sat: bool,
+    /// `.satfinite`.
+    pub satfinite: bool,
+    /// `.ftz`: subnormals are flushed to zero.
+    pub ftz: bool,
+    /// `.noftz`: subnormals are kept.
+    pub noftz: bool,
+    /// `.relu`: negative results become zero.
+    pub relu: bool,
+    /// `.NaN`: a NaN operand makes a NaN result.
+    pub nan: bool,
+    /// `.xorsign`: the result's sign is the exclusive or of the operands'.
+    pub xorsign: bool,
+    /// `.abs`: of the operands (with `.xorsign`).
+    pub abs: bool,
+    /// `.approx`.
+    pub approx: bool,
+    /// `.full`: full-range approximation.
+    pub full: bool,
+    /// `.uni`: all active threads agree.
+    pub uni: bool,
+    /// `.cc`: carries out.
+    pub cc: bool,
+    /// `.to` of `cvta`: from generic.
+    pub to: bool,
+    /// `.nc`: through the non-coherent cache.
+    pub nc: bool,
+    /// `.sync`, of the warp-wide operations.
+    pub sync: bool,
+    /// `.warp` of `bar.warp.sync`.
+    pub warp: bool,
+    /// `.cluster` of `barrier.cluster`.
+    pub cluster: bool,
+    /// `.aligned`: all threads of the warp execute it.
+    pub aligned: bool,
+    /// `.po` of `vmad`: plus one.
+    pub plus_one: bool,
+    /// `.shiftamt` of `bfind`.
+    pub shiftamt: bool,
+    /// `.proxy` or another form of `fence` and `membar` beyond semantics and scope.
+    pub proxy: bool,
+}
+
+/// What an opcode with several operations does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// `atom`, `red`, `redux`.
+    Atomic(AtomicOp),
+    /// `shfl`.
+    Shuffle(Shuffle),
+    /// `vote`.
+    Vote(Vote),
+    /// `match`.
+    Match(Match),
+    /// `bar`, `barrier`; of [`Barrier::Red`] the reduction is in [`Modifiers::combine`].
+    Barrier(Barrier),
+    /// `testp`.
+    FloatTest(FloatTest),
+    /// `prmt`.
+    Permute(Permute),
+    /// `shf`.
+    Direction(Direction),
+    /// `prefetch`.
+    CacheLevel(CacheLevel),
+}
+
 /// A read-only register that the machine defines, e.g. `%tid.x`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "named as in the PTX manual's chapter on special registers")]

@@ -1,35 +1,17 @@
-/* Images as mkoffload makes them, with PTX of our own. */
+/* Images with PTX of our own. */
 #ifndef IMAGE_H
 #define IMAGE_H
 
-#include <stdint.h>
+#include <gomp_plugin.h>
 
 /* GOMP_VERSION_PACK(3, 1): GCC 14 to 16. */
 #define IMAGE_VERSION (3u << 16 | 1u)
 
-struct ptx_object {
-  const char *text;
-  size_t size;
-};
-struct kernel_entry {
-  const char *name;
-  uint16_t dims[3];
-};
-struct image {
-  const struct ptx_object *objects;
-  unsigned object_count;
-  const char *const *variables;
-  unsigned variable_count;
-  const struct kernel_entry *kernels;
-  unsigned kernel_count;
-  unsigned indirect_count;
-};
-
 /* An image of one PTX text, without variables, with one kernel. */
-#define IMAGE(name, ptx_text, kernel_name)                                                \
-  static const struct ptx_object name##_object = {ptx_text, sizeof(ptx_text)};            \
-  static const struct kernel_entry name##_kernel = {kernel_name, {0, 0, 0}};              \
-  static const struct image name = {&name##_object, 1, 0, 0, &name##_kernel, 1, 0}
+#define IMAGE(name, ptx_text, kernel_name)                                               \
+  static const struct boomerang_ptx_object name##_object = {ptx_text, sizeof(ptx_text)}; \
+  static const struct boomerang_function name##_kernel = {kernel_name, {0, 0, 0}};       \
+  static const struct boomerang_image name = {&name##_object, 1, 0, 0, &name##_kernel, 1, 0}
 
 #define PTX_50 ".version 6.0\n.target sm_50\n.address_size 64\n"
 #define PTX_70 ".version 6.0\n.target sm_70\n.address_size 64\n"

@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <gomp_plugin.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "../check.h"

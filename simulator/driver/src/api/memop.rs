@@ -78,12 +78,7 @@ pub fn write64(stream: CUstream, address: CUdeviceptr, value: u64, flags: c_uint
 }
 
 /// `cuStreamBatchMemOp`
-pub fn batch(
-    stream: CUstream,
-    count: c_uint,
-    operations: In<CUstreamBatchMemOp>,
-    flags: c_uint,
-) -> Result {
+pub fn batch(stream: CUstream, count: c_uint, operations: In<CUstreamBatchMemOp>, flags: c_uint) -> Result {
     if flags != 0 || count > MOST_OPERATIONS {
         return Err(Error::INVALID_VALUE);
     }

@@ -183,9 +183,7 @@ fn store_attribute(value: Out<c_void>, attribute: c_uint, address: CUdeviceptr) 
         11 => value.cast::<u64>().set(allocation.base),
         12 => value.cast::<usize>().set(allocation.size as usize),
         13 => value.cast::<u8>().set(1),
-        17 if owner.pooled => {
-            value.cast::<CUmemoryPool>().set(crate::core::pool::handle(allocation.device))
-        }
+        17 if owner.pooled => value.cast::<CUmemoryPool>().set(crate::core::pool::handle(allocation.device)),
         _ => Err(Error::INVALID_VALUE),
     }
 }

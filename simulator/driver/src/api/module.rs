@@ -67,12 +67,7 @@ pub fn function(function: Out<CUfunction>, module: CUmodule, name: In<c_char>) -
 }
 
 /// `cuModuleGetGlobal`
-pub fn global(
-    address: Out<CUdeviceptr>,
-    bytes: Out<usize>,
-    module: CUmodule,
-    name: In<c_char>,
-) -> Result {
+pub fn global(address: Out<CUdeviceptr>, bytes: Out<usize>, module: CUmodule, name: In<c_char>) -> Result {
     context::current()?;
     let global = module::find(module)?.gpu.global(&name.text()?).ok_or(Error::NOT_FOUND)?;
     address.set_if_wanted(global.address);

@@ -1,6 +1,6 @@
 //! Contexts, and each thread's stack of them.
 
-use super::device::{Device, platform};
+use super::device::Device;
 use super::handle::Table;
 use super::sched::{Class, DomainId, QueueId, scheduler};
 use super::{event, memory, module, stream};
@@ -84,7 +84,7 @@ impl Context {
 
     /// Its sticky error, if it has one.
     pub fn check(&self) -> Result {
-        scheduler().dead(self.domain).map_or(Ok(()), Err)
+        scheduler().check(self.domain)
     }
 
     /// The queue of this thread's default stream (`CU_STREAM_PER_THREAD`).
@@ -125,13 +125,7 @@ impl Context {
 
 /// Writes what kernels printed, at process exit.
 pub fn flush_all() {
-    for device in &platform().devices {
-        let primary = device.primary.lock().ok().and_then(|p| p.context.clone());
-        let of_device = |c: &Arc<Context>| c.device.ordinal == device.ordinal;
-        if let Some(context) = primary.or_else(|| CONTEXTS.all().into_iter().find(of_device)) {
-            context.flush_printf();
-        }
-    }
+    CONTEXTS.all().iter().for_each(|context| context.flush_printf());
 }
 
 /// The live context of a handle.

@@ -183,12 +183,14 @@ pub fn fill<T: std::marker::Copy + Send + 'static>(
         return Err(Error::INVALID_VALUE);
     }
     let row = width.checked_mul(size_of::<T>() as u64).ok_or(Error::INVALID_VALUE)?;
-    let extent = (height - 1).checked_mul(pitch).and_then(|n| n.checked_add(row)).ok_or(Error::INVALID_VALUE)?;
+    let extent =
+        (height - 1).checked_mul(pitch).and_then(|n| n.checked_add(row)).ok_or(Error::INVALID_VALUE)?;
     let place = place(to, extent, Role::Device)?;
     let body = move || {
         for y in 0..height {
             // SAFETY: the range was checked to be memory of the driver's.
-            unsafe { platform().memory.fill(to + y * pitch, pattern, width) }.map_err(|e| lost("memset", &e))?;
+            unsafe { platform().memory.fill(to + y * pitch, pattern, width) }
+                .map_err(|e| lost("memset", &e))?;
         }
         Ok(())
     };

@@ -144,7 +144,8 @@ pub fn destroy(link: CUlinkState) -> Result {
 
 fn parse(object: &Object) -> std::result::Result<boomerang_ptx::ast::Module, String> {
     boomerang_ptx::parse(&object.text).map_err(|e| {
-        let found = if e.token.is_empty() { "the end of the text".to_owned() } else { format!("'{}'", e.token) };
+        let found =
+            if e.token.is_empty() { "the end of the text".to_owned() } else { format!("'{}'", e.token) };
         format!("ptxas {}, line {}; error   : expected {}, found {found}", object.name, e.line, e.expected)
     })
 }

@@ -91,6 +91,7 @@ pub fn function(handle: CUmodule, name: &str) -> Result<CUfunction> {
     if let Some(function) = functions.get(name) {
         return Ok(*function);
     }
+    if module.gpu.kernel(name).is_none() { eprintln!("DBG {name} {:?}", module.gpu.kernel_names().collect::<Vec<_>>()); }
     let kernel = module.gpu.kernel(name).ok_or(Error::NOT_FOUND)?;
     let key = FUNCTIONS.reserve();
     let function = Function {

@@ -59,8 +59,6 @@ macro_rules! by_type {
 
 /// Integers as the instructions see them.
 trait Integer: Lane {
-    /// Width in bits.
-    const BITS: u32;
     fn mul_high(self, b: Self) -> Self;
     /// Division; hardware gives all ones when the divisor is 0.
     fn quotient(self, b: Self) -> Self;
@@ -75,7 +73,6 @@ trait Integer: Lane {
 macro_rules! integer {
     ($($ty:ty: $wide:ty;)*) => {$(
         impl Integer for $ty {
-            const BITS: u32 = <$ty>::BITS;
             fn mul_high(self, b: $ty) -> $ty { ((self as $wide * b as $wide) >> <$ty>::BITS) as $ty }
             fn quotient(self, b: $ty) -> $ty { if b == 0 { !0 } else { self.wrapping_div(b) } }
             fn remainder(self, b: $ty) -> $ty { if b == 0 { self } else { self.wrapping_rem(b) } }

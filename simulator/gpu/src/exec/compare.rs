@@ -9,7 +9,7 @@ use boomerang_ptx::types::{BoolOp, Compare, Type};
 
 /// A way to compare two values.
 macro_rules! comparison {
-    ($compare:expr, $ty:expr, $by:ident) => {{
+    ($compare:expr, $ty:ty, $by:ident) => {{
         use Compare::*;
         match $compare {
             Eq => $by!(PartialEq::eq, $ty),

@@ -57,8 +57,8 @@ pub(crate) trait Float: Lane + PartialOrd {
     fn saturated(self) -> Self;
     /// A NaN as the hardware gives it.
     fn canonical(self) -> Self;
-    fn minimum(self, b: Self, propagate: bool) -> Self;
-    fn maximum(self, b: Self, propagate: bool) -> Self;
+    fn lesser(self, b: Self, propagate: bool) -> Self;
+    fn greater(self, b: Self, propagate: bool) -> Self;
 }
 
 macro_rules! float {
@@ -70,7 +70,7 @@ macro_rules! float {
             fn saturated(self) -> $ty { if self > 0.0 { self.min(1.0) } else { 0.0 } }
             #[inline(always)]
             fn canonical(self) -> $ty { $canonical(self) }
-            fn minimum(self, b: $ty, propagate: bool) -> $ty {
+            fn lesser(self, b: $ty, propagate: bool) -> $ty {
                 match (self.is_nan(), b.is_nan()) {
                     (true, true) => $nan,
                     (true, false) => if propagate { $nan } else { b },
@@ -79,7 +79,7 @@ macro_rules! float {
                     _ => if self < b { self } else { b },
                 }
             }
-            fn maximum(self, b: $ty, propagate: bool) -> $ty {
+            fn greater(self, b: $ty, propagate: bool) -> $ty {
                 match (self.is_nan(), b.is_nan()) {
                     (true, true) => $nan,
                     (true, false) => if propagate { $nan } else { b },
@@ -198,10 +198,10 @@ fn extremum(opcode: Opcode, ty: Type, m: &Modifiers) -> Choice {
         }};
     }
     let run = match (opcode, ty) {
-        (Opcode::Min, Type::F32) => by!(f32, minimum),
-        (Opcode::Max, Type::F32) => by!(f32, maximum),
-        (Opcode::Min, Type::F64) => by!(f64, minimum),
-        (Opcode::Max, Type::F64) => by!(f64, maximum),
+        (Opcode::Min, Type::F32) => by!(f32, lesser),
+        (Opcode::Max, Type::F32) => by!(f32, greater),
+        (Opcode::Min, Type::F64) => by!(f64, lesser),
+        (Opcode::Max, Type::F64) => by!(f64, greater),
         _ => return None,
     };
     Some((run, Care { rounding: None, ..Care::of(m) }.encode() | u64::from(m.flags.nan) << 4))
@@ -238,10 +238,10 @@ fn small(opcode: Opcode, ty: Type, m: &Modifiers) -> Option<Handler> {
         Fma | Mad => formats!(|a, b, c| a.mul_add(b, c)),
         Ex2 => formats!(|a| a.exp2()),
         Tanh => formats!(|a| a.tanh()),
-        Min if m.flags.nan => formats!(|a, b| a.minimum(b, true)),
-        Max if m.flags.nan => formats!(|a, b| a.maximum(b, true)),
-        Min => formats!(|a, b| Float::minimum(a, b, false)),
-        Max => formats!(|a, b| Float::maximum(a, b, false)),
+        Min if m.flags.nan => formats!(|a, b| a.lesser(b, true)),
+        Max if m.flags.nan => formats!(|a, b| a.greater(b, true)),
+        Min => formats!(|a, b| Float::lesser(a, b, false)),
+        Max => formats!(|a, b| Float::greater(a, b, false)),
         Neg => routine!(u16 => u16, |a| a ^ 0x8000),
         Abs => routine!(u16 => u16, |a| a & 0x7fff),
         _ => None,

@@ -140,11 +140,6 @@ impl Frames {
     pub fn indices(&self) -> std::ops::Range<u32> {
         0..self.frames.len() as u32
     }
-
-    /// The program.
-    pub fn program(&self) -> &Arc<Program> {
-        &self.program
-    }
 }
 
 impl Drop for Frames {

@@ -282,9 +282,9 @@ pub(crate) fn note_ordering(cx: &mut Context<'_>, _: &Inst, _: u32) -> Flow {
     Flow::Next
 }
 
-/// `d` gets the local address of the frame's variable at `imm`, plus the window's base unless `a` is unused.
+/// `d` gets the local address of the frame's variable at `imm`, plus the window `a`.
 pub(crate) fn local_address(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
-    let window = if i.a == Slot::UNUSED { 0 } else { LOCAL_WINDOW };
+    let window = cx.lane::<u64>(i.a, 0);
     let base = u64::from(cx.warp.frames[cx.frame_index].local_base);
     cx.write::<u64>(i.d, mask, &[window + base.wrapping_add(i.imm); LANES]);
     Flow::Next

@@ -6,18 +6,12 @@ use std::collections::BTreeMap;
 pub(super) struct Arena {
     /// Start to length, never adjacent.
     free: BTreeMap<u64, u64>,
-    available: u64,
 }
 
 impl Arena {
     /// All of `len` bytes from `base` is free.
     pub fn new(base: u64, len: u64) -> Arena {
-        Arena { free: BTreeMap::from([(base, len)]), available: len }
-    }
-
-    /// Bytes free.
-    pub fn available(&self) -> u64 {
-        self.available
+        Arena { free: BTreeMap::from([(base, len)]) }
     }
 
     /// Takes `len` bytes at a multiple of `align`, a power of two.
@@ -34,13 +28,11 @@ impl Arena {
         if rest > 0 {
             self.free.insert(at + len, rest);
         }
-        self.available -= len;
         Some(at)
     }
 
     /// Gives back what `take` gave.
     pub fn give(&mut self, at: u64, len: u64) {
-        self.available += len;
         let mut range = (at, len);
         if let Some((&before, &size)) = self.free.range(..at).next_back()
             && before + size == at
@@ -75,6 +67,6 @@ mod tests {
         let mut arena = Arena::new(0x100, 0x2000);
         assert_eq!(arena.take(0x100, 0x1000), Some(0x1000));
         assert_eq!(arena.take(0xf00, 0x100), Some(0x100));
-        assert_eq!(arena.available(), 0x1000);
+        assert_eq!(arena.take(0x1000, 1), Some(0x1100));
     }
 }

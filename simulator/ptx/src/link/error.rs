@@ -10,7 +10,7 @@ pub struct LinkError {
 }
 
 /// One reason why modules do not link. Modules are numbered as in the list given to [`crate::link`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Problem {
     /// A name is defined twice.
     MultipleDefinitions {

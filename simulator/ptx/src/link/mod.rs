@@ -14,6 +14,7 @@ pub use error::{LinkError, Problem};
 use crate::Program;
 use crate::ast::*;
 use references::Reference;
+use std::collections::HashSet;
 use symbols::Symbols;
 
 /// The functions that the driver supplies, as `.extern .func` declares them.
@@ -54,5 +55,7 @@ pub fn link(modules: Vec<Module>) -> Result<Program, LinkError> {
         references::of_initializer(initializer, &mut relocate);
         program.variables.push(variable);
     }
+    let mut reported = HashSet::new();
+    problems.retain(|problem| reported.insert(problem.clone()));
     if problems.is_empty() { Ok(program) } else { Err(LinkError { problems }) }
 }

@@ -231,10 +231,7 @@ impl Numbers {
             Target::Defined(target) => *number = *target,
             Target::Undefined(name) => {
                 let (name, user, module) = (name.clone(), user.to_owned(), module as u32);
-                let problem = Problem::Undefined { name, user, module };
-                if !problems.contains(&problem) {
-                    problems.push(problem);
-                }
+                problems.push(Problem::Undefined { name, user, module });
             }
         }
     }

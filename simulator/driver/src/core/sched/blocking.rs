@@ -46,7 +46,7 @@ impl Scheduler {
                 state = advanced.wait(state).expect("no panic under this lock");
             }
         }
-        state.domains.get(&domain).and_then(|d| d.dead).map_or(Ok(()), Err)
+        state.check(domain)
     }
 
     /// Waits for an event's recording.
@@ -103,7 +103,7 @@ impl Scheduler {
             let changed = Arc::clone(&owner.changed);
             state = self.sleep(state, &changed, LOOK.min(limit));
         }
-        state.domains.get(&domain).and_then(|d| d.dead).map_or(Ok(()), Err)
+        state.check(domain)
     }
 }
 

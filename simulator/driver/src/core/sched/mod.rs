@@ -12,9 +12,7 @@ mod workers;
 
 pub use blocking::Blocked;
 pub use state::Class;
-pub use work::{
-    Condition, DomainId, KernelControl, Point, QueueId, Task, Ticket, WaitWord, Word, Work,
-};
+pub use work::{Condition, DomainId, KernelControl, Point, QueueId, Task, Ticket, WaitWord, Word, Work};
 
 use crate::error::{Error, Result};
 use state::State;
@@ -90,16 +88,14 @@ impl Scheduler {
     pub fn idle(&self, queue: QueueId) -> Result<bool> {
         let state = self.lock();
         let Some(q) = state.queues.get(&queue) else { return Err(Error::INVALID_HANDLE) };
-        if let Some(error) = state.domains.get(&q.domain).and_then(|d| d.dead) {
-            return Err(error);
-        }
+        state.check(q.domain)?;
         let earlier = q.class == Class::Legacy && !state.before(queue).is_empty();
         Ok(q.completed == q.submitted && !earlier)
     }
 
     /// A context's sticky error.
-    pub fn dead(&self, domain: DomainId) -> Option<Error> {
-        self.lock().domains.get(&domain).map_or(Some(Error::CONTEXT_IS_DESTROYED), |d| d.dead)
+    pub fn check(&self, domain: DomainId) -> Result {
+        self.lock().check(domain)
     }
 
     /// Loses a context for good: every later call returns `error`.

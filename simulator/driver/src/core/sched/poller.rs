@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 const BRISK: Duration = Duration::from_micros(20);
 /// See [`BRISK`].
 const BRISK_FOR: Duration = Duration::from_millis(2);
-/// Time between looks otherwise: below 1 % of a core.
-const CALM: Duration = Duration::from_micros(200);
+/// Time between looks otherwise: a few per cent of a core.
+const CALM: Duration = Duration::from_micros(100);
 
 #[derive(Default)]
 struct Signal {

@@ -1,8 +1,8 @@
 //! Deadlocks: noticing that a call can't go on, and telling the reader who waits for what.
 
+use super::Scheduler;
 use super::state::{Queue, State};
 use super::work::{DomainId, Point, QueueId, Work};
-use super::Scheduler;
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

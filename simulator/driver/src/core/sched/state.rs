@@ -89,14 +89,8 @@ impl State {
 
     pub(super) fn add_domain(&mut self, channels: usize) -> DomainId {
         let id = self.number();
-        let domain = Domain {
-            dead: None,
-            legacy: 0,
-            queues: Vec::new(),
-            made: 0,
-            channels,
-            changed: Arc::default(),
-        };
+        let domain =
+            Domain { dead: None, legacy: 0, queues: Vec::new(), made: 0, channels, changed: Arc::default() };
         self.domains.insert(id, domain);
         let legacy = self.add_queue(id, Class::Legacy).expect("a new domain is alive");
         self.domains.get_mut(&id).expect("just inserted").legacy = legacy;
@@ -123,6 +117,14 @@ impl State {
         };
         self.queues.insert(id, queue);
         Ok(id)
+    }
+
+    /// A domain's sticky error.
+    pub(super) fn check(&self, domain: DomainId) -> Result {
+        match self.domains.get(&domain) {
+            Some(domain) => domain.dead.map_or(Ok(()), Err),
+            None => Err(Error::CONTEXT_IS_DESTROYED),
+        }
     }
 
     /// Whether the queue has come that far; a queue that is gone has.
@@ -158,11 +160,9 @@ impl State {
     /// Appends an operation. The caller pumps the queue.
     pub(super) fn push(&mut self, id: QueueId, work: Work) -> Result<Point> {
         let (after, order) = (self.before(id), self.number());
-        let queue = self.queues.get_mut(&id).ok_or(Error::INVALID_HANDLE)?;
-        if let Some(error) = self.domains.get(&queue.domain).map_or(Some(Error::CONTEXT_IS_DESTROYED), |d| d.dead)
-        {
-            return Err(error);
-        }
+        let domain = self.queues.get(&id).ok_or(Error::INVALID_HANDLE)?.domain;
+        self.check(domain)?;
+        let queue = self.queues.get_mut(&id).expect("looked up above");
         queue.operations.push_back(Operation { work, order, after });
         queue.submitted += 1;
         Ok(Point { queue: id, seq: queue.submitted })
@@ -236,15 +236,17 @@ impl State {
 
     fn held_back(&self, id: QueueId, domain: DomainId, channel: usize, order: u64) -> bool {
         self.domains.get(&domain).is_some_and(|d| d.channels <= 2)
-            && self.waits.iter().any(|w| {
-                w.domain == domain && w.channel == channel && w.queue != id && w.order < order
-            })
+            && self
+                .waits
+                .iter()
+                .any(|w| w.domain == domain && w.channel == channel && w.queue != id && w.order < order)
     }
 
     fn start(&mut self, id: QueueId) -> Job {
         let queue = self.queues.get_mut(&id).expect("the caller saw it");
         let domain = queue.domain;
-        let Some(Operation { work: Work::Task(Task { what, kernel, body, .. }), .. }) = queue.operations.pop_front()
+        let Some(Operation { work: Work::Task(Task { what, kernel, body, .. }), .. }) =
+            queue.operations.pop_front()
         else {
             unreachable!("the caller saw a task at the head")
         };
@@ -281,8 +283,7 @@ impl State {
 
     /// Pumps the queues whose waits have been satisfied.
     pub(super) fn poll(&mut self) -> Vec<Job> {
-        let ready: Vec<QueueId> =
-            self.waits.iter().filter(|w| w.word.satisfied()).map(|w| w.queue).collect();
+        let ready: Vec<QueueId> = self.waits.iter().filter(|w| w.word.satisfied()).map(|w| w.queue).collect();
         self.pump(ready)
     }
 
@@ -296,7 +297,8 @@ impl State {
         domain.dead = Some(error);
         self.waits.retain(|w| w.domain != id);
         let queues = domain.queues.clone();
-        let (mut todo, mut jobs): (Vec<QueueId>, _) = (self.held.drain().map(|(q, _)| q).collect(), Vec::new());
+        let (mut todo, mut jobs): (Vec<QueueId>, _) =
+            (self.held.drain().map(|(q, _)| q).collect(), Vec::new());
         for queue_id in queues {
             let Some(queue) = self.queues.get_mut(&queue_id) else { continue };
             if let Some(control) = queue.running.as_ref().and_then(|r| r.kernel.as_ref()) {

@@ -1,0 +1,187 @@
+//! The list of the environment variables that the plugin reads. `docs/environment.md` holds [`documentation`].
+
+use super::{DeviceChoice, PtxFiles, Settings, WaitPolicy};
+
+/// A variable that the plugin reads.
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// What is allowed, in words.
+    pub allowed: &'static str,
+    /// What holds when it is not set, in words.
+    pub default: &'static str,
+    /// What it does.
+    pub help: &'static str,
+    /// Puts a value into the settings; `None` when the value is not allowed.
+    pub(super) apply: fn(&mut Settings, &str) -> Option<()>,
+}
+
+/// Every variable that the plugin reads.
+pub const VARIABLES: &[Variable] = &[
+    Variable {
+        name: "BOOMERANG_DEVICE",
+        allowed: "auto, sim",
+        default: "auto",
+        help: "Where devices come from: the CUDA driver (auto), or the simulator (sim), which needs no GPU.",
+        apply: |settings, value| {
+            settings.device = match value {
+                "auto" => DeviceChoice::Auto,
+                "sim" => DeviceChoice::Simulator,
+                _ => return None,
+            };
+            Some(())
+        },
+    },
+    Variable {
+        name: "BOOMERANG_SIMULATOR",
+        allowed: "a path",
+        default: "`../simulator/libcuda.so` seen from the plugin's folder",
+        help: "The simulator's library, for BOOMERANG_DEVICE=sim.",
+        apply: |settings, value| {
+            settings.simulator = Some(value.into());
+            Some(())
+        },
+    },
+    Variable {
+        name: "BOOMERANG_WAIT",
+        allowed: "adaptive, spin, block, poll",
+        default: "adaptive",
+        help: "How a host thread waits for its target region and for reverse-offload requests: spin for some tens of \
+               microseconds and then sleep (adaptive), only spin (lowest latency, one core busy), sleep at once \
+               (least CPU time), or keep asking the driver (poll, which is also what happens on devices without \
+               stream memory operations).",
+        apply: |settings, value| {
+            settings.wait = match value {
+                "adaptive" => WaitPolicy::Adaptive,
+                "spin" => WaitPolicy::Spin,
+                "block" => WaitPolicy::Block,
+                "poll" => WaitPolicy::Poll,
+                _ => return None,
+            };
+            Some(())
+        },
+    },
+    Variable {
+        name: "BOOMERANG_SUMMARY",
+        allowed: "0, 1",
+        default: "0",
+        help: "1 prints, at the end of the program, how many kernels each device ran and how many reverse-offload requests \
+               were served.",
+        apply: |settings, value| {
+            settings.summary = match value {
+                "0" => false,
+                "1" => true,
+                _ => return None,
+            };
+            Some(())
+        },
+    },
+    Variable {
+        name: "GOMP_NVPTX_JIT",
+        allowed: "-O0, -O1, -O2, -O3, -O4",
+        default: "the driver's",
+        help: "Optimization level of the driver's PTX compiler.",
+        apply: |settings, value| {
+            for word in value.split_whitespace() {
+                let level = word.strip_prefix("-O")?;
+                settings.jit_optimization =
+                    Some(["0", "1", "2", "3", "4"].iter().position(|l| *l == level)? as u32);
+            }
+            Some(())
+        },
+    },
+    Variable {
+        name: "GOMP_NVPTX_PTXRW",
+        allowed: "w, r",
+        default: "not set",
+        help: "w writes the PTX objects of each image to gomp-nvptx.N.ptx in the current folder, counting from 0 over \
+               all images; r takes them from there in place of the program's own.",
+        apply: |settings, value| {
+            settings.ptx_files = match value {
+                "w" | "W" => PtxFiles::Write,
+                "r" | "R" => PtxFiles::Read,
+                _ => return None,
+            };
+            Some(())
+        },
+    },
+    Variable {
+        name: "GOMP_NVPTX_LOWLAT_POOL",
+        allowed: "a number of bytes",
+        default: "8192",
+        help: "Shared memory of each team for OpenMP's low-latency allocator.",
+        apply: |settings, value| {
+            settings.lowlat_pool = value.trim().parse().ok()?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE",
+        allowed: "a number of bytes, or 0 for the default",
+        default: "the driver's (1024)",
+        help: "Stack of each GPU thread for what the compiler does not keep on OpenMP's own stacks: raise it when deep \
+               recursion or large local arrays end in an illegal memory access.",
+        apply: |settings, value| {
+            let bytes: u32 = value.trim().parse().ok()?;
+            settings.native_stack = (bytes != 0).then_some(bytes as usize);
+            Some(())
+        },
+    },
+    Variable {
+        name: "OMP_TARGET_OFFLOAD",
+        allowed: "default, mandatory, disabled",
+        default: "default",
+        help: "Read by libgomp. With mandatory, the plugin says why there is no device.",
+        apply: |settings, value| {
+            settings.mandatory = value.trim().eq_ignore_ascii_case("mandatory");
+            // Anything else is libgomp's to judge.
+            Some(())
+        },
+    },
+    Variable {
+        name: "OMP_DEFAULT_DEVICE",
+        allowed: "a device's number",
+        default: "0",
+        help: "Read by libgomp. The plugin makes sure that this device can be used before it tells libgomp of any.",
+        apply: |settings, value| {
+            settings.default_device = value.trim().parse().ok();
+            // As above.
+            Some(())
+        },
+    },
+];
+
+/// What [`VARIABLES`] says, in Markdown.
+pub fn documentation() -> String {
+    let mut text = String::from(
+        "# Environment variables\n\n\
+         Generated from the list in `plugin/env/variables.rs`. A value that is not allowed is reported in one line and the \
+         default holds.\nGOMP_DEBUG=1, which libgomp reads, makes the plugin say what it does.\n",
+    );
+    for Variable { name, allowed, default, help, .. } in VARIABLES {
+        text += &format!("\n## {name}\n\n{help}\n\nAllowed: {allowed}. Default: {default}.\n");
+    }
+    text += "\n## Set for the CUDA driver\n\nBefore the driver starts, the plugin sets these two where the user has \
+             not:\n\n- CUDA_MODULE_LOADING=EAGER: the first launch of a kernel that is loaded lazily can block behind \
+             a sleeping\n  host thread.\n- CUDA_DEVICE_MAX_CONNECTIONS=8: with 1 or 2 hardware connections (2 is the default \
+             under MPS) a sleeping host\n  thread can hold back its own region; where the user set 1 or 2, host threads \
+             do not sleep in stream waits.\n";
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_is_up_to_date() {
+        assert_eq!(include_str!("../../docs/environment.md"), documentation());
+    }
+
+    #[test]
+    fn each_variable_is_listed_once() {
+        for (i, variable) in VARIABLES.iter().enumerate() {
+            assert!(VARIABLES[..i].iter().all(|other| other.name != variable.name), "{}", variable.name);
+        }
+    }
+}

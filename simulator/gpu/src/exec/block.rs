@@ -1,0 +1,155 @@
+//! A resident block: its warps take turns on one host thread at a time, so what they share needs no lock.
+
+use super::barrier::{BARRIERS, Barrier};
+use super::context::Context;
+use super::frames::Frames;
+use super::turn::Outcome;
+use super::warp::{State, Warp};
+use crate::fault::{Fault, FaultKind};
+use crate::ir::{FULL, LANES};
+use crate::launch::Grid;
+use crate::random::Random;
+use crate::{Stats, exec};
+
+/// What the warps of a block share.
+pub(crate) struct BlockState {
+    pub index: [u32; 3],
+    /// Number of the multiprocessor that it is on.
+    pub multiprocessor: u32,
+    pub barriers: [Barrier; BARRIERS],
+    /// Warps that have lanes left.
+    pub live_warps: u32,
+    shared: Vec<u64>,
+    shared_size: u64,
+}
+
+impl BlockState {
+    /// The simulator's address of `size` bytes of shared memory.
+    pub fn shared_pointer(&mut self, addr: u64, size: u64) -> Option<*mut u8> {
+        (addr.checked_add(size)? <= self.shared_size)
+            .then(|| self.shared.as_mut_ptr().cast::<u8>().wrapping_add(addr as usize))
+    }
+}
+
+/// A block.
+pub(crate) struct Block {
+    state: BlockState,
+    warps: Vec<Option<Box<Warp>>>,
+}
+
+/// How a round of turns ended.
+pub(crate) enum Round {
+    /// The block has ended.
+    Done,
+    /// It goes on. `idle`: it waits for what others do to memory.
+    More {
+        /// Whether all its warps only looked at memory.
+        idle: bool,
+    },
+    /// A thread did something it may not.
+    Fault(Box<Fault>),
+}
+
+impl Block {
+    /// Block `flat` of the grid, counted in x first.
+    pub fn new(grid: &Grid, flat: u64) -> Block {
+        let [x, y, _] = grid.grid.map(u64::from);
+        let index = [(flat % x) as u32, (flat / x % y) as u32, (flat / x / y) as u32];
+        let threads = grid.threads();
+        let warps: Vec<_> = (0..threads.div_ceil(LANES as u32))
+            .map(|w| {
+                let lanes = (threads - w * LANES as u32).min(LANES as u32);
+                let live = FULL >> (LANES as u32 - lanes);
+                let frames = Frames::new(grid.program_handle(), grid.function(), live);
+                Some(Box::new(Warp::new(w, live, frames)))
+            })
+            .collect();
+        let shared_size = grid.shared_size();
+        let state = BlockState {
+            index,
+            multiprocessor: (flat % u64::from(grid.multiprocessors())) as u32,
+            barriers: Default::default(),
+            live_warps: warps.len() as u32,
+            shared: vec![0; (shared_size as usize).div_ceil(8)],
+            shared_size: shared_size.into(),
+        };
+        Block { state, warps }
+    }
+
+    /// Gives each warp a turn.
+    pub fn round(&mut self, grid: &Grid, random: &mut Random, stats: &mut Stats) -> Round {
+        let (mut ran, mut idle) = (false, true);
+        for n in 0..self.warps.len() {
+            let Some(warp) = self.warps[n].take() else { continue };
+            let mut cx = Context::new(warp, &mut self.state, grid);
+            let outcome = cx.turn(grid.slice(random));
+            stats.thread_instructions += cx.thread_instructions;
+            stats.warp_instructions += cx.warp_instructions;
+            match outcome {
+                Outcome::Done => {
+                    ran = true;
+                    idle = false;
+                    self.end_warp();
+                    continue;
+                }
+                Outcome::Sliced { idle: waits } => {
+                    ran = true;
+                    idle &= waits;
+                }
+                Outcome::Waiting => {}
+                Outcome::Fault(error) => return Round::Fault(Box::new(exec::report::fault(&cx, *error))),
+            }
+            self.warps[n] = Some(cx.warp);
+        }
+        match () {
+            () if self.state.live_warps == 0 => Round::Done,
+            () if ran => Round::More { idle },
+            () if self.someone_may_go() => Round::More { idle: false },
+            () => Round::Fault(Box::new(self.deadlock(grid))),
+        }
+    }
+
+    fn end_warp(&mut self) {
+        self.state.live_warps -= 1;
+        let threads = self.state.live_warps * LANES as u32;
+        for barrier in self.state.barriers.iter_mut().filter(|b| b.expected == 0) {
+            barrier.open_if_complete(threads);
+        }
+    }
+
+    fn waits(&self) -> impl Iterator<Item = (&Warp, u32, u64)> {
+        let warps = self.warps.iter().flatten();
+        warps.flat_map(|warp| warp.splits.iter().map(move |s| (warp, s.state))).filter_map(|(warp, state)| {
+            match state {
+                State::InBarrier { id, generation } => Some((warp.as_ref(), id, generation)),
+                _ => None,
+            }
+        })
+    }
+
+    fn someone_may_go(&self) -> bool {
+        self.waits().any(|(_, id, generation)| self.state.barriers[id as usize].generation != generation)
+    }
+
+    fn deadlock(&self, grid: &Grid) -> Fault {
+        let mut note = "every warp of the block waits:".to_string();
+        for (warp, id, _) in self.waits() {
+            let Barrier { arrived, expected, .. } = self.state.barriers[id as usize];
+            let expected = if expected == 0 { self.state.live_warps * LANES as u32 } else { expected };
+            note += &format!("\n    warp {} at barrier {id} ({arrived} of {expected} threads there)", warp.index);
+        }
+        let (first, ..) = self.waits().next().expect("somebody waits");
+        let split = &first.splits[0];
+        let function = first.frames[split.frame].function;
+        Fault {
+            kind: FaultKind::Deadlock,
+            kernel: grid.kernel_name().to_string(),
+            block: self.state.index,
+            thread: exec::report::thread(grid, first.index, first.live.trailing_zeros()),
+            location: exec::report::location(grid.program(), function, split.pc),
+            callers: Vec::new(),
+            access: None,
+            note,
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The host threads of a device, which execute the blocks of all its running grids in turn.
+
+use super::block::{Block, Round};
+use crate::Stats;
+use crate::fault::Fault;
+use crate::launch::Grid;
+use crate::random::Random;
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// A grid that runs.
+struct Entry {
+    grid: Arc<Grid>,
+    /// Resident blocks that no worker has in hand.
+    queue: VecDeque<Block>,
+    /// How many blocks have been made resident.
+    begun: u64,
+    finished: u64,
+    /// Blocks that workers have in hand.
+    held: u64,
+    /// Blocks are made resident in the order `n * stride mod total`.
+    stride: u64,
+    residency: u64,
+    stats: Stats,
+    fault: Option<Box<Fault>>,
+}
+
+impl Entry {
+    fn new(grid: Arc<Grid>) -> Entry {
+        let total = grid.blocks();
+        let mut stride = 1;
+        let seed = grid.device().config().seed;
+        if seed != 0 {
+            let gcd = |mut a: u64, mut b: u64| {
+                while b != 0 {
+                    (a, b) = (b, a % b);
+                }
+                a
+            };
+            let mut random = Random::new(seed);
+            stride = 1 + random.below(total);
+            while gcd(stride, total) != 1 {
+                stride += 1;
+            }
+        }
+        Entry {
+            queue: VecDeque::new(),
+            begun: 0,
+            finished: 0,
+            held: 0,
+            stride,
+            residency: grid.residency(),
+            stats: Stats::default(),
+            fault: None,
+            grid,
+        }
+    }
+
+    /// Whether no more of it will run.
+    fn over(&self) -> bool {
+        self.held == 0 && (self.fault.is_some() || self.finished == self.grid.blocks())
+    }
+
+    /// A block to run; a new one if another may become resident.
+    fn take(&mut self) -> Option<Job> {
+        if self.fault.is_some() {
+            return None;
+        }
+        let total = self.grid.blocks();
+        let job = if self.begun < total && self.begun - self.finished < self.residency {
+            self.begun += 1;
+            let flat = (u128::from(self.begun - 1) * u128::from(self.stride) % u128::from(total)) as u64;
+            Job::Begin(flat)
+        } else {
+            Job::Continue(self.queue.pop_front()?)
+        };
+        self.held += 1;
+        Some(job)
+    }
+}
+
+enum Job {
+    Begin(u64),
+    Continue(Block),
+}
+
+#[derive(Default)]
+struct State {
+    entries: Vec<Entry>,
+    /// Whose turn it is.
+    next: usize,
+    closed: bool,
+}
+
+impl State {
+    fn take(&mut self) -> Option<(Arc<Grid>, Job)> {
+        for _ in 0..self.entries.len() {
+            self.next = (self.next + 1) % self.entries.len();
+            let entry = &mut self.entries[self.next];
+            if let Some(job) = entry.take() {
+                return Some((entry.grid.clone(), job));
+            }
+        }
+        None
+    }
+
+    fn entry(&mut self, grid: &Arc<Grid>) -> &mut Entry {
+        let mut entries = self.entries.iter_mut();
+        entries.find(|e| Arc::ptr_eq(&e.grid, grid)).expect("a grid stays until it is over")
+    }
+
+    fn resident(&self) -> usize {
+        self.entries.iter().map(|e| e.queue.len()).sum()
+    }
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Signalled when there are blocks to run.
+    work: Condvar,
+    /// Signalled when a grid is over.
+    over: Condvar,
+}
+
+/// The workers of a device.
+pub(crate) struct Pool {
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+impl Pool {
+    /// Starts `workers` threads.
+    pub fn new(workers: usize, seed: u64) -> Pool {
+        let shared = Arc::new(Shared::default());
+        let start = |n: usize| {
+            let shared = shared.clone();
+            let seed = seed.wrapping_add(n as u64);
+            let work = move || work(&shared, Random::new(seed));
+            thread::Builder::new().name(format!("gpu-worker-{n}")).spawn(work).expect("a thread can be started")
+        };
+        let workers = (0..workers.max(1)).map(start).collect();
+        Pool { shared, workers }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.state.lock().unwrap().closed = true;
+        self.shared.work.notify_all();
+        for worker in self.workers.drain(..) {
+            // A worker that panicked has nothing left to end.
+            let _ = worker.join();
+        }
+    }
+}
+
+/// Runs a grid on its device's workers.
+pub(crate) fn run(grid: Arc<Grid>) -> Result<Stats, Fault> {
+    let device = grid.device().clone();
+    let shared = &device.pool().shared;
+    let mut state = shared.state.lock().unwrap();
+    state.entries.push(Entry::new(grid.clone()));
+    shared.work.notify_all();
+    let mut state = shared.over.wait_while(state, |state| !state.entry(&grid).over()).unwrap();
+    let at = state.entries.iter().position(|e| Arc::ptr_eq(&e.grid, &grid)).expect("only we remove it");
+    let entry = state.entries.swap_remove(at);
+    drop(state);
+    match entry.fault {
+        Some(fault) => Err(*fault),
+        None => Ok(entry.stats),
+    }
+}
+
+/// Rounds without progress after which a worker, having looked at every resident block, first yields, then sleeps a little: what
+/// such blocks wait for is a change of memory by the host or another device, of which no event tells.
+const YIELDS: u32 = 32;
+const NAP: Duration = Duration::from_micros(20);
+
+fn work(shared: &Shared, mut random: Random) {
+    let mut fruitless = 0;
+    let mut naps = 0;
+    let mut state = shared.state.lock().unwrap();
+    loop {
+        if state.closed {
+            return;
+        }
+        let Some((grid, job)) = state.take() else {
+            state = shared.work.wait(state).unwrap();
+            continue;
+        };
+        let resident = state.resident();
+        drop(state);
+        if fruitless > resident {
+            if naps < YIELDS { thread::yield_now() } else { thread::sleep(NAP) }
+            naps = naps.saturating_add(1);
+            fruitless = 0;
+        }
+        let mut block = match job {
+            Job::Begin(flat) => Block::new(&grid, flat),
+            Job::Continue(block) => block,
+        };
+        let mut stats = Stats::default();
+        let round = match grid.cancelled() {
+            true => Round::Fault(Box::new(grid.cancellation())),
+            false => block.round(&grid, &mut random, &mut stats),
+        };
+        if let Round::More { idle: true } = round {
+            fruitless += 1;
+        } else {
+            (fruitless, naps) = (0, 0);
+        }
+        state = shared.state.lock().unwrap();
+        let entry = state.entry(&grid);
+        entry.held -= 1;
+        entry.stats.thread_instructions += stats.thread_instructions;
+        entry.stats.warp_instructions += stats.warp_instructions;
+        match round {
+            Round::Done => entry.finished += 1,
+            Round::More { .. } => entry.queue.push_back(block),
+            Round::Fault(fault) => {
+                entry.fault.get_or_insert(fault);
+            }
+        }
+        let over = entry.over();
+        // Before the caller can go on: the last handle must not be a worker's.
+        drop(grid);
+        if over {
+            shared.over.notify_all();
+        } else if state.entries.len() > 1 || state.resident() > 1 {
+            shared.work.notify_one();
+        }
+    }
+}

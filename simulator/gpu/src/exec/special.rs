@@ -1,0 +1,97 @@
+//! Special registers.
+
+use super::context::{Context, Flow};
+use crate::ir::{FULL, Handler, Inst, LANES};
+use boomerang_ptx::types::{Axis, SpecialRegister};
+use std::array;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// A routine that gives every lane the value of an expression.
+macro_rules! give {
+    ($t:ty, |$cx:ident, $lane:ident| $f:expr) => {{
+        fn run($cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+            let out: [$t; LANES] = array::from_fn(|lane| {
+                let $lane = lane as u32;
+                $f
+            });
+            $cx.write::<$t>(i.d, mask, &out);
+            Flow::Next
+        }
+        Some(run as Handler)
+    }};
+}
+
+/// Cycles, of a clock of 1 GHz.
+fn cycles(start: Instant) -> u64 {
+    start.elapsed().as_nanos() as u64
+}
+
+fn nanoseconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_nanos() as u64)
+}
+
+impl Context<'_> {
+    /// Index in its block of the thread that is a lane of this warp.
+    pub fn thread_index(&self, lane: u32) -> [u32; 3] {
+        let [x, y, _] = self.grid.block;
+        let flat = self.warp.index * LANES as u32 + lane;
+        [flat % x, flat / x % y, flat / x / y]
+    }
+}
+
+/// The routine that puts a special register into `d`, and whether it has 64 bits.
+pub(crate) fn select(register: SpecialRegister) -> Option<(Handler, bool)> {
+    use SpecialRegister::*;
+    macro_rules! axis {
+        ($axis:expr, |$cx:ident| $vector:expr) => {
+            match $axis {
+                Axis::X => give!(u32, |$cx, _l| $vector[0]),
+                Axis::Y => give!(u32, |$cx, _l| $vector[1]),
+                Axis::Z => give!(u32, |$cx, _l| $vector[2]),
+            }
+        };
+    }
+    let narrow = match register {
+        Tid(Axis::X) => give!(u32, |cx, lane| cx.thread_index(lane)[0]),
+        Tid(Axis::Y) => give!(u32, |cx, lane| cx.thread_index(lane)[1]),
+        Tid(Axis::Z) => give!(u32, |cx, lane| cx.thread_index(lane)[2]),
+        Ntid(axis) => axis!(axis, |cx| cx.grid.block),
+        Ctaid(axis) | Clusterid(axis) => axis!(axis, |cx| cx.block.index),
+        Nctaid(axis) | Nclusterid(axis) => axis!(axis, |cx| cx.grid.grid),
+        ClusterCtaid(_) | ClusterCtarank | IsExplicitCluster | Gridid | Pm(_) | Envreg(_) => {
+            give!(u32, |_cx, _l| 0)
+        }
+        ClusterNctaid(_) | ClusterNctarank => give!(u32, |_cx, _l| 1),
+        Laneid => give!(u32, |_cx, lane| lane),
+        Warpid => give!(u32, |cx, _l| cx.warp.index),
+        Nwarpid => give!(u32, |_cx, _l| 64),
+        Smid => give!(u32, |cx, _l| cx.block.multiprocessor),
+        Nsmid => give!(u32, |cx, _l| cx.grid.multiprocessors()),
+        LanemaskEq => give!(u32, |_cx, lane| 1 << lane),
+        LanemaskLe => give!(u32, |_cx, lane| FULL >> (31 - lane)),
+        LanemaskLt => give!(u32, |_cx, lane| (1 << lane) - 1),
+        LanemaskGe => give!(u32, |_cx, lane| FULL << lane),
+        LanemaskGt => give!(u32, |_cx, lane| FULL << lane & !(1 << lane)),
+        Clock => give!(u32, |cx, _l| cycles(cx.grid.started) as u32),
+        ClockHi => give!(u32, |cx, _l| (cycles(cx.grid.started) >> 32) as u32),
+        GlobaltimerLo => give!(u32, |_cx, _l| nanoseconds() as u32),
+        GlobaltimerHi => give!(u32, |_cx, _l| (nanoseconds() >> 32) as u32),
+        TotalSmemSize | AggrSmemSize => give!(u32, |cx, _l| cx.grid.shared_size()),
+        DynamicSmemSize => give!(u32, |cx, _l| cx.grid.dynamic_shared),
+        _ => None,
+    };
+    let wide = match register {
+        Clock64 => give!(u64, |cx, _l| cycles(cx.grid.started)),
+        Globaltimer => give!(u64, |_cx, _l| nanoseconds()),
+        Pm64(_) | CurrentGraphExec => give!(u64, |_cx, _l| 0),
+        _ => None,
+    };
+    narrow.map(|run| (run, false)).or(wide.map(|run| (run, true)))
+}
+
+/// `nanosleep`: gives up the rest of the time slice.
+pub(crate) fn nanosleep(cx: &mut Context<'_>, _: &Inst, _: u32) -> Flow {
+    cx.orderings += 1;
+    cx.budget = 0;
+    Flow::Next
+}

@@ -1,0 +1,200 @@
+//! Arithmetic, comparisons, conversions: which routine, and which types its operands have.
+
+use super::function::{Lowered, Lowering};
+use crate::exec::{alu, compare, convert, float};
+use crate::ir::{Handler, Slot, pair};
+use boomerang_ptx::ast::*;
+
+impl Lowering<'_> {
+    pub(super) fn lower_arithmetic(&mut self, i: &Instruction) -> Lowered {
+        use Opcode::*;
+        let m = &i.modifiers;
+        let ty = m.types[0].ok_or("it has no type")?;
+        match i.opcode {
+            And | Or | Xor | Not if ty == Type::Pred => self.lower_predicate_logic(i),
+            Setp => self.lower_setp(i, ty),
+            Set => self.lower_set(i),
+            Selp => self.lower_selp(i, ty),
+            Testp => {
+                let run = float::select_test(ty, m).ok_or("such a test")?;
+                let a = self.value(&i.operands[1], ty)?;
+                let d = self.predicate_destination(&i.operands[0])?;
+                self.emit_op(run, 0, d, [a; 3]);
+                Ok(())
+            }
+            Slct => {
+                let by = m.types[1].ok_or("it has one type only")?;
+                let run = compare::select_slct(ty.size(), by == Type::F32).ok_or("such a type")?;
+                self.lower_typed(i, run, 0, ty, &[ty, ty, by])
+            }
+            Cvt => self.lower_cvt(i),
+            Bfi => {
+                let run: Handler = if ty.size() == 8 { alu::insert::<u64> } else { alu::insert::<u32> };
+                let length = self.value(&i.operands[4], Type::U32)?;
+                self.lower_typed(i, run, length.bits().into(), ty, &[ty, ty, Type::U32])
+            }
+            Lop3 => match i.operands.get(4) {
+                Some(Operand::Integer(table)) if m.combine.is_none() => {
+                    self.lower_typed(i, alu::lop3, *table, ty, &[ty; 3])
+                }
+                _ => Err("such a form".into()),
+            },
+            Dp4a | Dp2a => {
+                let b = m.types[1].ok_or("it has one type only")?;
+                let signs = u32::from(ty.is_signed()) | u32::from(b.is_signed()) << 1;
+                let form = match (i.opcode, m.part) {
+                    (Dp4a, _) => 0,
+                    (_, Some(Part::Hi)) => 2,
+                    _ => 1,
+                };
+                self.lower_typed(i, alu::dot, pair(signs, form), Type::B32, &[Type::B32; 3])
+            }
+            Addc | Subc | Madc => self.lower_carry(i, ty),
+            Add | Sub | Mad if m.flags.cc => self.lower_carry(i, ty),
+            _ if ty.is_float() => {
+                let (run, imm) = float::select(i.opcode, ty, m).ok_or_else(|| format!("the type {ty}"))?;
+                self.lower_typed(i, run, imm, ty, &[ty; 3])
+            }
+            _ => self.lower_integer(i, ty),
+        }
+    }
+
+    /// `run` of the operands after the first, each used as the type given, into the first as `to`.
+    fn lower_typed(&mut self, i: &Instruction, run: Handler, imm: u64, to: Type, from: &[Type]) -> Lowered {
+        let mut slots = [None; 3];
+        for (n, (operand, ty)) in i.operands[1..].iter().zip(from).enumerate() {
+            slots[n] = Some(self.value(operand, *ty)?);
+        }
+        let first = slots[0].ok_or("it has no operand")?;
+        let d = self.destination(&i.operands[0], to)?;
+        self.emit_op(run, imm, d.slot, slots.map(|s| s.unwrap_or(first)));
+        self.finish(d);
+        Ok(())
+    }
+
+    fn lower_integer(&mut self, i: &Instruction, ty: Type) -> Lowered {
+        use Opcode::*;
+        let m = &i.modifiers;
+        let run = alu::select(i.opcode, ty, m).ok_or_else(|| format!("the type {ty}"))?;
+        let wide = match (m.part == Some(Part::Wide), ty) {
+            (false, _) => ty,
+            (true, Type::U16) => Type::U32,
+            (true, Type::S16) => Type::S32,
+            (true, Type::U32) => Type::U64,
+            (true, _) => Type::S64,
+        };
+        let (to, from) = match i.opcode {
+            Popc | Clz | Bfind => (Type::U32, [ty; 3]),
+            Shl | Shr => (ty, [ty, Type::U32, Type::U32]),
+            Bfe => (ty, [ty, Type::U32, Type::U32]),
+            Mul => (wide, [ty; 3]),
+            Mad => (wide, [ty, ty, wide]),
+            _ => (ty, [ty; 3]),
+        };
+        self.lower_typed(i, run, 0, to, &from)
+    }
+
+    fn lower_carry(&mut self, i: &Instruction, ty: Type) -> Lowered {
+        use Opcode::*;
+        let takes = matches!(i.opcode, Addc | Subc | Madc);
+        let subtracts = matches!(i.opcode, Sub | Subc);
+        let form = u32::from(takes) | u32::from(i.modifiers.flags.cc) << 1 | u32::from(subtracts) << 2;
+        let imm = pair(form, self.carry().offset() as u32);
+        let run: Handler = if ty.size() == 8 { alu::carry::<u64> } else { alu::carry::<u32> };
+        let (a, b) = if matches!(i.opcode, Mad | Madc) {
+            let product = alu::select(Mul, ty, &i.modifiers).ok_or("such a product")?;
+            let (x, y) = (self.value(&i.operands[1], ty)?, self.value(&i.operands[2], ty)?);
+            let t = self.temporary(ty.size());
+            self.emit_op(product, 0, t, [x, y, y]);
+            (t, self.value(&i.operands[3], ty)?)
+        } else {
+            (self.value(&i.operands[1], ty)?, self.value(&i.operands[2], ty)?)
+        };
+        let d = self.destination(&i.operands[0], ty)?;
+        self.emit_op(run, imm, d.slot, [a, b, b]);
+        self.finish(d);
+        Ok(())
+    }
+
+    fn lower_predicate_logic(&mut self, i: &Instruction) -> Lowered {
+        let run: Handler = match i.opcode {
+            Opcode::And => compare::predicate_and,
+            Opcode::Or => compare::predicate_or,
+            Opcode::Xor => compare::predicate_xor,
+            _ => compare::predicate_not,
+        };
+        let (a, flip_a) = self.predicate(&i.operands[1])?;
+        let (b, flip_b) = match i.operands.get(2) {
+            Some(operand) => self.predicate(operand)?,
+            None => (a, 0),
+        };
+        let d = self.predicate_destination(&i.operands[0])?;
+        self.emit_op(run, pair(flip_a, flip_b), d, [a, b, b]);
+        Ok(())
+    }
+
+    /// The two values that an instruction compares; halves as floats.
+    fn compared(&mut self, i: &Instruction, ty: Type) -> Lowered<(Slot, Slot, Type)> {
+        let (a, b) = (self.value(&i.operands[1], ty)?, self.value(&i.operands[2], ty)?);
+        let Some(widen) = compare::select_widen(ty) else { return Ok((a, b, ty)) };
+        let (x, y) = (self.temporary(4), self.temporary(4));
+        self.emit_op(widen, 0, x, [a; 3]);
+        self.emit_op(widen, 0, y, [b; 3]);
+        Ok((x, y, Type::F32))
+    }
+
+    /// The predicate that a comparison is combined with.
+    fn combined(&mut self, i: &Instruction) -> Lowered<(Option<Slot>, bool)> {
+        match i.operands.get(3) {
+            Some(operand) => self.predicate(operand).map(|(slot, flip)| (Some(slot), flip != 0)),
+            None => Ok((None, false)),
+        }
+    }
+
+    fn lower_setp(&mut self, i: &Instruction, ty: Type) -> Lowered {
+        let m = &i.modifiers;
+        let (a, b, ty) = self.compared(i, ty)?;
+        let run = compare::select_setp(m.compare.ok_or("it has no comparison")?, ty).ok_or("such a type")?;
+        let (c, complement) = self.combined(i)?;
+        let register = |id: Option<RegisterId>| id.map(|id| self.registers[id.index()]);
+        let (first, second) = match &i.operands[0] {
+            Operand::Pair(p, q) => (register(*p), register(*q)),
+            Operand::Register(p) => (register(Some(*p)), None),
+            _ => (None, None),
+        };
+        let imm = compare::usage(m.combine, complement, second.map_or(0, |s| s.offset() as u32));
+        self.emit_op(run, imm, first.unwrap_or(Slot::UNUSED), [a, b, c.unwrap_or(a)]);
+        Ok(())
+    }
+
+    fn lower_set(&mut self, i: &Instruction) -> Lowered {
+        let m = &i.modifiers;
+        let [Some(to), Some(ty), _] = m.types else { return Err("it has two types".into()) };
+        let (a, b, ty) = self.compared(i, ty)?;
+        let comparison = m.compare.ok_or("it has no comparison")?;
+        let run = compare::select_set(comparison, ty, to == Type::F32).ok_or("such a type")?;
+        let (c, complement) = self.combined(i)?;
+        let d = self.destination(&i.operands[0], to)?;
+        self.emit_op(run, compare::usage(m.combine, complement, 0), d.slot, [a, b, c.unwrap_or(a)]);
+        self.finish(d);
+        Ok(())
+    }
+
+    fn lower_selp(&mut self, i: &Instruction, ty: Type) -> Lowered {
+        let (a, b) = (self.value(&i.operands[1], ty)?, self.value(&i.operands[2], ty)?);
+        let (p, flip) = self.predicate(&i.operands[3])?;
+        let d = self.destination(&i.operands[0], ty)?;
+        self.emit_op(compare::select_selp(ty.size()), flip.into(), d.slot, [a, b, p]);
+        self.finish(d);
+        Ok(())
+    }
+
+    fn lower_cvt(&mut self, i: &Instruction) -> Lowered {
+        let [Some(to), Some(from), _] = i.modifiers.types else { return Err("it has two types".into()) };
+        if i.operands.len() > 2 {
+            return Err("a packed conversion".into());
+        }
+        let (run, imm) = convert::select(to, from, &i.modifiers).ok_or("such types")?;
+        self.lower_typed(i, run, imm, to, &[from])
+    }
+}

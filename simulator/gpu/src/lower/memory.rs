@@ -1,0 +1,204 @@
+//! Loads, stores, atomics and address conversions.
+
+use super::function::{Lowered, Lowering};
+use crate::exec::frames::WORD;
+use crate::exec::{alu, atomics, load_store, moves};
+use crate::ir::{Inst, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Slot};
+use boomerang_ptx::ast::*;
+
+/// Where an access goes.
+enum Place {
+    /// Memory: a register with the base address, an offset, and the space that the routine works on.
+    Memory(Slot, u64, Option<Space>),
+    /// A word of a parameter, result or call argument: the frame offset of the variable's first word and a byte offset from there.
+    Word(usize, u64),
+}
+
+impl Lowering<'_> {
+    pub(super) fn lower_memory(&mut self, i: &Instruction) -> Lowered {
+        match i.opcode {
+            Opcode::Ld | Opcode::Ldu => self.lower_load(i),
+            Opcode::St => self.lower_store(i),
+            Opcode::Cvta => self.lower_cvta(i),
+            Opcode::Isspacep => {
+                let a = self.value(&i.operands[1], Type::U64)?;
+                let d = self.predicate_destination(&i.operands[0])?;
+                let window = window(i.modifiers.space).ok_or("this space")?;
+                self.emit_op(moves::is_in_space, window, d, [a; 3]);
+                Ok(())
+            }
+            _ => self.lower_atomic(i),
+        }
+    }
+
+    fn place(&mut self, operand: &Operand, space: Option<Space>) -> Lowered<Place> {
+        let Operand::Address(Address { base, offset }) = operand else {
+            return Err("the operand is no address".into());
+        };
+        let offset = *offset;
+        Ok(match base {
+            Base::Register(id) => {
+                let slot = self.value(&Operand::Register(*id), Type::U64)?;
+                let space = space.filter(|s| *s != Space::Param || self.function.entry);
+                Place::Memory(slot, offset as u64, space)
+            }
+            Base::Absolute => Place::Memory(self.constant(0, true), offset as u64, space),
+            Base::Symbol(Symbol::Local(id)) if self.body.variables[id.index()].space == Space::Param => {
+                Place::Word(self.variables[id.index()], offset as u64)
+            }
+            Base::Symbol(Symbol::Return(n)) => Place::Word(self.returns[*n as usize], offset as u64),
+            Base::Symbol(Symbol::Parameter(n)) if !self.function.entry => {
+                Place::Word(self.parameters[*n as usize], offset as u64)
+            }
+            Base::Symbol(Symbol::Parameter(n)) => {
+                let at = self.kernel_parameter(*n).wrapping_add(offset as u64);
+                Place::Memory(self.constant(0, true), at, Some(Space::Param))
+            }
+            Base::Symbol(symbol) => {
+                let slot = self.symbol(*symbol, 0, space.is_none())?;
+                Place::Memory(slot, offset as u64, space)
+            }
+        })
+    }
+
+    /// The access `n` of a vector, of `size` bytes each: its offset and the alignment it must have.
+    fn nth(offset: u64, n: usize, size: u32, count: usize) -> (u64, Slot) {
+        let align = if n == 0 { size * count as u32 } else { size };
+        (offset.wrapping_add(n as u64 * u64::from(size)), Slot::from_bits(align))
+    }
+
+    fn lower_load(&mut self, i: &Instruction) -> Lowered {
+        let m = &i.modifiers;
+        let ty = m.types[0].ok_or("it has no type")?;
+        let (size, signed) = (ty.size(), ty.is_signed());
+        let elements = self.elements(&i.operands[0]);
+        match self.place(&i.operands[1], m.space)? {
+            Place::Word(at, offset) => {
+                let run = load_store::select_load_word(size, signed).ok_or_else(|| format!("the type {ty}"))?;
+                for (n, element) in elements.iter().enumerate() {
+                    let (offset, _) = Self::nth(offset, n, size, 1);
+                    let word = Slot::frame(at + offset as usize / 8 * WORD);
+                    let d = self.destination(element, ty)?;
+                    self.emit_op(run, offset % 8 * 8, d.slot, [word; 3]);
+                    self.finish(d);
+                }
+            }
+            Place::Memory(mut base, offset, space) => {
+                let run = load_store::select_load(size, signed, space).ok_or_else(|| format!("the type {ty}"))?;
+                if elements.len() > 1 {
+                    // A copy, as an element may be loaded into the register that holds the address.
+                    let copy = self.temporary(8);
+                    self.emit(Inst { d: copy, a: base, ..Inst::new(moves::select(8)) });
+                    base = copy;
+                }
+                for (n, element) in elements.iter().enumerate() {
+                    let (offset, align) = Self::nth(offset, n, size, elements.len());
+                    let d = self.destination(element, ty)?;
+                    self.emit_op(run, offset, d.slot, [base, base, align]);
+                    self.finish(d);
+                }
+                match m.semantics {
+                    Some(Semantics::Acquire | Semantics::AcqRel | Semantics::Sc) => {
+                        self.emit(Inst::new(load_store::fence_acquire_release));
+                    }
+                    Some(Semantics::Relaxed | Semantics::Volatile | Semantics::Mmio) => {
+                        self.emit(Inst::new(load_store::note_ordering));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn lower_store(&mut self, i: &Instruction) -> Lowered {
+        let m = &i.modifiers;
+        let ty = m.types[0].ok_or("it has no type")?;
+        let size = ty.size();
+        let elements = self.elements(&i.operands[1]);
+        match self.place(&i.operands[0], m.space)? {
+            Place::Word(at, offset) => {
+                let run = load_store::select_store_word(size).ok_or_else(|| format!("the type {ty}"))?;
+                for (n, element) in elements.iter().enumerate() {
+                    let (offset, _) = Self::nth(offset, n, size, 1);
+                    let word = Slot::frame(at + offset as usize / 8 * WORD);
+                    let b = self.value(element, ty)?;
+                    self.emit_op(run, offset % 8 * 8, word, [b; 3]);
+                }
+            }
+            Place::Memory(base, offset, space) => {
+                let run = load_store::select_store(size, space).ok_or_else(|| format!("the type {ty}"))?;
+                if let Some(Semantics::Release | Semantics::AcqRel | Semantics::Sc) = m.semantics {
+                    self.emit(Inst::new(load_store::fence_acquire_release));
+                }
+                for (n, element) in elements.iter().enumerate() {
+                    let (offset, align) = Self::nth(offset, n, size, elements.len());
+                    let b = self.value(element, ty)?;
+                    self.emit_op(run, offset, Slot::UNUSED, [base, b, align]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn lower_atomic(&mut self, i: &Instruction) -> Lowered {
+        let m = &i.modifiers;
+        let ty = m.types[0].ok_or("it has no type")?;
+        let Some(Mode::Atomic(op)) = m.mode else { return Err("it has no operation".into()) };
+        let run = atomics::select(op, ty, m.space).ok_or_else(|| format!("{op} of {ty}"))?;
+        let (to, operands) = match i.opcode {
+            Opcode::Atom => (Some(&i.operands[0]), &i.operands[1..]),
+            _ => (None, &i.operands[..]),
+        };
+        let Place::Memory(base, offset, _) = self.place(&operands[0], m.space)? else {
+            return Err("a parameter can't be updated".into());
+        };
+        let b = self.value(&operands[1], ty)?;
+        let c = match operands.get(2) {
+            Some(operand) => self.value(operand, ty)?,
+            None => b,
+        };
+        match to {
+            Some(to) => {
+                let d = self.destination(to, ty)?;
+                self.emit_op(run, offset, d.slot, [base, b, c]);
+                self.finish(d);
+            }
+            None => self.emit_op(run, offset, Slot::UNUSED, [base, b, c]),
+        }
+        Ok(())
+    }
+
+    fn lower_cvta(&mut self, i: &Instruction) -> Lowered {
+        let m = &i.modifiers;
+        let window = window(m.space).ok_or("this space")?;
+        if let (Operand::Symbol(symbol, offset), false) = (&i.operands[1], m.flags.to) {
+            let generic = self.symbol(*symbol, *offset, true)?;
+            return self.copy_address(&i.operands[0], generic);
+        }
+        let a = self.value(&i.operands[1], Type::U64)?;
+        let add = alu::select(Opcode::Add, Type::U64, m).expect("64-bit addition");
+        let distance = self.constant(if m.flags.to { window.wrapping_neg() } else { window }, true);
+        let t = self.temporary(8);
+        self.emit_op(add, 0, t, [a, distance, distance]);
+        self.copy_address(&i.operands[0], t)
+    }
+
+    fn copy_address(&mut self, to: &Operand, address: Slot) -> Lowered {
+        let d = self.destination(to, Type::U64)?;
+        self.emit_op(moves::select(8), 0, d.slot, [address; 3]);
+        self.finish(d);
+        Ok(())
+    }
+}
+
+/// Where a space begins among the generic addresses.
+fn window(space: Option<Space>) -> Option<u64> {
+    Some(match space? {
+        Space::Global | Space::Const => 0,
+        Space::Shared => SHARED_WINDOW,
+        Space::Local => LOCAL_WINDOW,
+        Space::Param => PARAM_WINDOW,
+        Space::Reg => return None,
+    })
+}

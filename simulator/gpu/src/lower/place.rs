@@ -1,0 +1,126 @@
+//! Where variables lie, and what is in them at first.
+
+use crate::ir::SHARED_WINDOW;
+use crate::mem::{AccessError, Memory, OutOfMemory};
+use crate::module::Global;
+use boomerang_ptx::Program;
+use boomerang_ptx::ast::{Float, Initial, Space, Symbol, Type, Variable};
+use std::collections::HashMap;
+
+/// The addresses of a program's variables.
+pub(crate) struct Placement {
+    /// For each variable: its device address, or its offset in shared memory.
+    pub addresses: Vec<u64>,
+    /// Bytes of statically allocated shared memory.
+    pub shared_size: u32,
+    /// The device memory that holds the others; freed with the module.
+    pub allocations: Vec<u64>,
+}
+
+impl Placement {
+    /// Places a program's variables, each global one in an allocation of its own so that an overrun faults.
+    pub fn new(program: &Program, memory: &Memory, device: usize) -> Result<Placement, OutOfMemory> {
+        let mut placement = Placement {
+            addresses: vec![0; program.variables.len()],
+            shared_size: 0,
+            allocations: Vec::new(),
+        };
+        let shared = |v: &&(usize, &Variable)| v.1.space == Space::Shared;
+        let variables: Vec<_> = program.variables.iter().enumerate().collect();
+        let mut end = 0u64;
+        for (index, variable) in variables.iter().filter(shared) {
+            placement.addresses[*index] = end.next_multiple_of(variable.align.max(1).into());
+            end = placement.addresses[*index] + variable.size();
+        }
+        // Dynamic shared memory comes last; all unsized arrays begin there.
+        end = end.next_multiple_of(16);
+        for (index, _) in variables.iter().filter(shared).filter(|v| v.1.size() == 0) {
+            placement.addresses[*index] = end;
+        }
+        placement.shared_size = end as u32;
+        for (index, variable) in variables.iter().filter(|v| !shared(v)) {
+            match memory.alloc_device(device, variable.size().max(1), variable.align.max(1).into()) {
+                Ok(address) => {
+                    placement.addresses[*index] = address;
+                    placement.allocations.push(address);
+                }
+                Err(error) => {
+                    placement.free(memory);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(placement)
+    }
+
+    /// Gives the device memory back.
+    pub fn free(&self, memory: &Memory) {
+        for &address in &self.allocations {
+            memory.free_device(address);
+        }
+    }
+
+    /// The variables in device memory, by name.
+    pub fn globals(&self, program: &Program) -> HashMap<String, Global> {
+        let placed = program.variables.iter().zip(&self.addresses).filter(|(v, _)| v.space != Space::Shared);
+        placed.map(|(v, &address)| (v.name.clone(), Global { address, size: v.size() })).collect()
+    }
+}
+
+/// Writes the initial values of all variables in device memory.
+pub(crate) fn initialize(
+    program: &Program,
+    placement: &Placement,
+    memory: &Memory,
+) -> Result<(), AccessError> {
+    for (index, variable) in program.variables.iter().enumerate() {
+        if variable.space == Space::Shared || variable.initializer.is_empty() {
+            continue;
+        }
+        let bytes = image(program, placement, variable);
+        let len = bytes.len().min(variable.size() as usize) as u64;
+        // SAFETY: the source is `bytes`, of at least `len` bytes; the destination is device memory.
+        unsafe { memory.copy(placement.addresses[index], bytes.as_ptr() as u64, len)? };
+    }
+    Ok(())
+}
+
+/// The bytes of a variable's initial values.
+fn image(program: &Program, placement: &Placement, variable: &Variable) -> Vec<u8> {
+    let size = variable.ty.size() as usize;
+    let mut bytes = Vec::with_capacity(variable.initializer.len() * size);
+    for initial in &variable.initializer {
+        let value = match *initial {
+            Initial::Integer(value) => value,
+            Initial::Float(float) => float_bits(float, variable.ty),
+            Initial::Address { symbol, offset, generic, mask } => {
+                let address = symbol_address(program, placement, symbol, generic).wrapping_add(offset as u64);
+                mask.map_or(address, |mask| (address & mask) >> mask.trailing_zeros().min(63))
+            }
+        };
+        let wide = [value.to_le_bytes(), [0; 8]].concat();
+        bytes.extend_from_slice(&wide[..size]);
+    }
+    bytes
+}
+
+fn float_bits(float: Float, ty: Type) -> u64 {
+    match (float, ty.size()) {
+        (Float::Single(bits), 4) => bits.into(),
+        (float, 4) => (float.value() as f32).to_bits().into(),
+        (float, 2) => crate::exec::half::from_f64(float.value()).into(),
+        (float, _) => float.value().to_bits(),
+    }
+}
+
+fn symbol_address(program: &Program, placement: &Placement, symbol: Symbol, generic: bool) -> u64 {
+    match symbol {
+        Symbol::Function(id) => super::code_address(program, id),
+        Symbol::Variable(id) => {
+            let shared = program.variables[id.index()].space == Space::Shared;
+            placement.addresses[id.index()] + if shared && generic { SHARED_WINDOW } else { 0 }
+        }
+        // The parser takes only symbols of the module in an initialiser.
+        Symbol::Local(_) | Symbol::Parameter(_) | Symbol::Return(_) => 0,
+    }
+}
