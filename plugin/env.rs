@@ -135,15 +135,17 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// Whether a wait pending on one stream leaves the others alone. Measured: with 1 or 2 connections it holds back
-    /// some of them, with 3 and more none.
-    pub fn may_sleep_in_stream_wait(self) -> bool {
-        self.connections >= 3
+    /// Whether what waits on one stream may hold back any other. Measured on an H200 (docs/driver.md): with 1 or 2 connections a
+    /// pending wait, or a mark behind a running kernel, does.
+    pub fn are_narrow(self) -> bool {
+        self.connections < 3
     }
 }
 
-/// What we set CUDA_DEVICE_MAX_CONNECTIONS to, which is also the driver's default without MPS.
-const CONNECTIONS: u32 = 8;
+/// What we set CUDA_DEVICE_MAX_CONNECTIONS to: the most there are. Streams that share one wait for each other's kernels.
+const CONNECTIONS: u32 = 32;
+/// The driver's default.
+const DRIVER_CONNECTIONS: u32 = 8;
 /// MPS's default.
 const MPS_CONNECTIONS: u32 = 2;
 
@@ -153,7 +155,7 @@ pub fn prepare() -> Channels {
     *CHANNELS.get_or_init(|| {
         set_if_unset(c"CUDA_MODULE_LOADING", c"EAGER");
         let chosen = read("CUDA_DEVICE_MAX_CONNECTIONS").and_then(|value| value.trim().parse().ok());
-        set_if_unset(c"CUDA_DEVICE_MAX_CONNECTIONS", c"8");
+        set_if_unset(c"CUDA_DEVICE_MAX_CONNECTIONS", c"32");
         Channels { connections: connections(chosen, uses_mps(), host::is_loaded(c"libcuda.so.1")) }
     })
 }
@@ -163,8 +165,9 @@ pub fn prepare() -> Channels {
 fn connections(chosen: Option<u32>, mps: bool, driver_started: bool) -> u32 {
     match chosen {
         Some(connections) => connections,
-        None if mps && driver_started => MPS_CONNECTIONS,
-        None => CONNECTIONS,
+        None if !driver_started => CONNECTIONS,
+        None if mps => MPS_CONNECTIONS,
+        None => DRIVER_CONNECTIONS,
     }
 }
 
@@ -256,8 +259,8 @@ mod tests {
     }
 
     #[test]
-    fn too_few_connections_forbid_sleeping_in_a_stream_wait() {
-        let may_sleep = |connections| Channels { connections }.may_sleep_in_stream_wait();
+    fn too_few_connections_are_noticed() {
+        let may_sleep = |connections| !Channels { connections }.are_narrow();
         assert!(!may_sleep(connections(Some(1), false, false)));
         assert!(!may_sleep(connections(Some(2), false, false)));
         assert!(may_sleep(connections(Some(3), true, true)));

@@ -12,4 +12,5 @@ pub mod image;
 pub mod interop;
 pub mod launch;
 pub mod memory;
+pub mod openacc;
 pub mod reverse;

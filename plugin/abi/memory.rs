@@ -12,7 +12,7 @@ use crate::memory::{alloc, host};
 /// No device: the host.
 const HOST: c_int = -1;
 
-fn address(pointer: *const c_void) -> DevicePtr {
+pub(super) fn address(pointer: *const c_void) -> DevicePtr {
     pointer.expose_provenance() as DevicePtr
 }
 

@@ -8,4 +8,5 @@ pub mod host;
 pub mod image;
 pub mod interop;
 pub mod memory;
+pub mod openacc;
 pub mod run;

@@ -11,7 +11,7 @@ use crate::launch::{dims, kernel};
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_OFFLOAD_can_run(function: *mut c_void) -> bool {
     entry::guard("GOMP_OFFLOAD_can_run", || {
-        Ok(registry::kernel(function.addr()).is_some_and(|kernel| kernel.is_loaded()))
+        Ok(registry::kernel(function.addr()).is_some_and(|(_, kernel)| kernel.is_loaded()))
     })
 }
 

@@ -149,7 +149,7 @@ pub fn open(ordinal: i32) -> Result<()> {
         Some(other) => {
             let device = start(registry.driver, slot, index)?;
             // SAFETY: retained by `start`; nobody has used it.
-            unsafe { registry.driver.primary_context_release(other.handle()) }?;
+            unsafe { registry.driver.primary_context_release(*other.handle()) }?;
             device
         }
         None => start(registry.driver, slot, index)?,
@@ -185,9 +185,12 @@ pub fn any() -> Result<&'static Device> {
         .ok_or(Error::Argument("no device is initialized".into()))
 }
 
-/// The kernel that libgomp knows by `address`, on whatever device.
-pub fn kernel(address: usize) -> Option<KernelRef> {
-    registry()?.slots.iter().find_map(|slot| slot.device.get()?.kernel(address))
+/// The kernel that libgomp knows by `address`, and the device that it is loaded on.
+pub fn kernel(address: usize) -> Option<(&'static Device, KernelRef)> {
+    registry()?.slots.iter().find_map(|slot| {
+        let device = slot.device.get().copied()?;
+        Some((device, device.kernel(address)?))
+    })
 }
 
 /// The driver's unique name for a device, as `nvidia-smi -L` prints it.

@@ -11,6 +11,7 @@ use crate::env::{self, Settings, WaitPolicy};
 use crate::error::{Error, Result};
 use crate::image::{self, Image, KernelRef};
 use crate::memory::alloc::Deferred;
+use crate::memory::staging;
 use crate::{launch, reverse};
 
 /// One device that the program uses. Lives until the process ends, since kernels, host functions and other threads may
@@ -26,6 +27,8 @@ pub struct Device {
     pub attrs: Attributes,
     /// Keeps driver calls that block apart from sleeping waits.
     pub gate: Gate,
+    /// What copies go through.
+    pub staging: staging::Pool,
     /// What launches keep.
     pub launch: launch::State,
     /// What reverse offload keeps.
@@ -75,6 +78,7 @@ impl Device {
             context,
             attrs,
             gate: Gate::default(),
+            staging: staging::Pool::default(),
             launch: launch::State::default(),
             reverse: reverse::State::default(),
             images: Mutex::default(),
@@ -138,8 +142,8 @@ impl Device {
     }
 
     /// The driver's name for the device.
-    pub fn handle(&self) -> driver::Device {
-        self.handle
+    pub fn handle(&self) -> &driver::Device {
+        &self.handle
     }
 
     /// Dynamic shared memory of each team, in bytes.
@@ -152,14 +156,15 @@ impl Device {
         self.settings.wait
     }
 
-    /// Whether streams write end words and wait for requests.
+    /// Whether streams write end words and wait for requests. Where streams share few hardware channels, a mark behind a kernel
+    /// would hold back others.
     pub fn uses_memory_operations(&self) -> bool {
-        self.attrs.stream_memory_operations && self.settings.wait != WaitPolicy::Poll
+        self.attrs.stream_memory_operations && self.settings.wait != WaitPolicy::Poll && !self.has_narrow_channels()
     }
 
-    /// Whether a host thread may sleep in a wait that is pending on a stream.
-    pub fn may_sleep_in_stream_waits(&self) -> bool {
-        self.uses_memory_operations() && env::channels().may_sleep_in_stream_wait()
+    /// Whether anything that waits on a stream may hold back other streams.
+    pub fn has_narrow_channels(&self) -> bool {
+        env::channels().are_narrow()
     }
 
     /// What to tell about a kernel that failed with `code`.

@@ -115,6 +115,14 @@ impl Driver {
         Ok(text_of(&name))
     }
 
+    /// `cuDeviceTotalMem`, in bytes.
+    pub fn device_memory(&self, device: Device) -> Result<usize> {
+        let mut bytes = 0;
+        // SAFETY: `bytes` is valid for the write.
+        check("cuDeviceTotalMem", unsafe { (self.device_total_mem)(&mut bytes, device) })?;
+        Ok(bytes)
+    }
+
     /// `cuDeviceGetUuid`, or `None` where the driver has no such function.
     pub fn device_uuid(&self, device: Device) -> Result<Option<[u8; 16]>> {
         let Some(get) = self.device_get_uuid else { return Ok(None) };

@@ -173,9 +173,9 @@ impl Driver {
         check("cuMemcpy3D", unsafe { (self.memcpy_3d)(copy) })
     }
 
-    /// `cuMemsetD8`
-    pub fn memset(&self, address: DevicePtr, value: u8, bytes: usize) -> Result<()> {
+    /// `cuMemsetD8Async`
+    pub fn memset_async(&self, address: DevicePtr, value: u8, bytes: usize, stream: Stream) -> Result<()> {
         // SAFETY: the driver checks the range.
-        check("cuMemsetD8", unsafe { (self.memset_d8)(address, value, bytes) })
+        check("cuMemsetD8Async", unsafe { (self.memset_d8_async)(address, value, bytes, stream.0) })
     }
 }

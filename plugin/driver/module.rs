@@ -1,6 +1,6 @@
 //! Linking, modules and launches in the current context.
 
-use std::ffi::{CStr, c_uint, c_void};
+use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::ptr;
 
 use cudarc::driver::sys::{CUfunction_attribute, CUjit_option, CUjitInputType, CUlinkState};
@@ -70,6 +70,19 @@ impl Driver {
         // SAFETY: `value` is valid for the write.
         check("cuFuncGetAttribute", unsafe { (self.func_get_attribute)(&mut value, attribute, function.0) })?;
         Ok(value)
+    }
+
+    /// `cuOccupancyMaxPotentialBlockSize` of a kernel without dynamic shared memory: how many blocks fill the device, and the
+    /// threads of a block that keep most of it busy, at most `limit`, or without a limit for 0.
+    pub fn best_block(&self, function: Function, limit: u32) -> Result<(u32, u32)> {
+        let (mut blocks, mut threads) = (0, 0);
+        let call = "cuOccupancyMaxPotentialBlockSize";
+        let limit = c_int::try_from(limit).unwrap_or(c_int::MAX);
+        // SAFETY: both are valid for the writes; without a callback, the size of shared memory counts.
+        check(call, unsafe {
+            (self.occupancy_max_potential_block_size)(&mut blocks, &mut threads, function.0, None, 0, limit)
+        })?;
+        Ok((u32::try_from(blocks).unwrap_or(0), u32::try_from(threads).unwrap_or(0)))
     }
 
     /// `cuLaunchKernel` with the arguments as a buffer of 8-byte words.

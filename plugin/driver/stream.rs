@@ -163,6 +163,26 @@ impl Driver {
         Ok(Event(event))
     }
 
+    /// `cuEventDestroy`. What waits for the event still does.
+    ///
+    /// # Safety
+    /// The handle is not used again.
+    pub unsafe fn destroy_event(&self, event: Event) -> Result<()> {
+        // SAFETY: the caller's promise.
+        check("cuEventDestroy", unsafe { (self.event_destroy)(event.0) })
+    }
+
+    /// Waits for what the program's other CUDA code has left on the legacy NULL stream: our streams are not ordered with it.
+    pub fn finish_null_stream(&self) -> Result<()> {
+        if self.query_stream(Stream::NULL)? { Ok(()) } else { self.synchronize_stream(Stream::NULL) }
+    }
+
+    /// `cuStreamWaitEvent`: what is enqueued from now on waits for the event.
+    pub fn stream_wait_event(&self, stream: Stream, event: Event) -> Result<()> {
+        // SAFETY: takes handles; the flags must be 0.
+        check("cuStreamWaitEvent", unsafe { (self.stream_wait_event)(stream.0, event.0, 0) })
+    }
+
     /// `cuEventRecord`
     pub fn record_event(&self, event: Event, stream: Stream) -> Result<()> {
         // SAFETY: takes handles.

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use cudarc::driver::sys::{
     CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
     CUfunction_attribute, CUhostFn, CUjit_option, CUjitInputType, CUlimit, CUlinkState, CUmodule,
-    CUpointer_attribute, CUstream, CUuuid,
+    CUoccupancyB2DSize, CUpointer_attribute, CUstream, CUuuid,
 };
 use libloading::Library;
 
@@ -86,6 +86,7 @@ table! {
         device_get ["cuDeviceGet"] (*mut CUdevice, c_int);
         device_get_attribute ["cuDeviceGetAttribute"] (*mut c_int, CUdevice_attribute, CUdevice);
         device_get_name ["cuDeviceGetName"] (*mut c_char, c_int, CUdevice);
+        device_total_mem ["cuDeviceTotalMem_v2"] (*mut usize, CUdevice);
         primary_ctx_retain ["cuDevicePrimaryCtxRetain"] (*mut CUcontext, CUdevice);
         primary_ctx_release ["cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease"] (CUdevice);
         ctx_get_current ["cuCtxGetCurrent"] (*mut CUcontext);
@@ -108,7 +109,7 @@ table! {
         memcpy_dtod_async ["cuMemcpyDtoDAsync_v2"] (CUdeviceptr, CUdeviceptr, usize, CUstream);
         memcpy_2d ["cuMemcpy2DUnaligned_v2"] (*const CUDA_MEMCPY2D);
         memcpy_3d ["cuMemcpy3D_v2"] (*const CUDA_MEMCPY3D);
-        memset_d8 ["cuMemsetD8_v2"] (CUdeviceptr, u8, usize);
+        memset_d8_async ["cuMemsetD8Async"] (CUdeviceptr, u8, usize, CUstream);
         module_load_data ["cuModuleLoadData"] (*mut CUmodule, *const c_void);
         module_unload ["cuModuleUnload"] (CUmodule);
         module_get_function ["cuModuleGetFunction"] (*mut CUfunction, CUmodule, *const c_char);
@@ -120,13 +121,17 @@ table! {
         link_complete ["cuLinkComplete"] (CUlinkState, *mut *mut c_void, *mut usize);
         link_destroy ["cuLinkDestroy"] (CUlinkState);
         func_get_attribute ["cuFuncGetAttribute"] (*mut c_int, CUfunction_attribute, CUfunction);
+        occupancy_max_potential_block_size ["cuOccupancyMaxPotentialBlockSize"]
+            (*mut c_int, *mut c_int, CUfunction, CUoccupancyB2DSize, usize, c_int);
         launch_kernel ["cuLaunchKernel"]
             (CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void, *mut *mut c_void);
         stream_create ["cuStreamCreate"] (*mut CUstream, c_uint);
         stream_destroy ["cuStreamDestroy_v2"] (CUstream);
         stream_query ["cuStreamQuery"] (CUstream);
         stream_synchronize ["cuStreamSynchronize"] (CUstream);
+        stream_wait_event ["cuStreamWaitEvent"] (CUstream, CUevent, c_uint);
         event_create ["cuEventCreate"] (*mut CUevent, c_uint);
+        event_destroy ["cuEventDestroy_v2"] (CUevent);
         event_record ["cuEventRecord"] (CUevent, CUstream);
         event_synchronize ["cuEventSynchronize"] (CUevent);
         stream_add_callback ["cuStreamAddCallback"] (CUstream, StreamCallback, *mut c_void, c_uint);

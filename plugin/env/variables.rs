@@ -163,7 +163,7 @@ pub fn documentation() -> String {
     }
     text += "\n## Set for the CUDA driver\n\nBefore the driver starts, the plugin sets these two where the user has \
              not:\n\n- CUDA_MODULE_LOADING=EAGER: the first launch of a kernel that is loaded lazily can block behind \
-             a sleeping\n  host thread.\n- CUDA_DEVICE_MAX_CONNECTIONS=8: with 1 or 2 hardware connections (2 is the default \
+             a sleeping\n  host thread.\n- CUDA_DEVICE_MAX_CONNECTIONS=32: with 1 or 2 hardware connections (2 is the default \
              under MPS) a sleeping host\n  thread can hold back its own region; where the user set 1 or 2, host threads \
              do not sleep in stream waits.\n";
     text

@@ -66,6 +66,15 @@ const _: () = {
     assert!(offset_of!(RawImage, indirect_count) == 44);
 };
 
+/// A kernel that the image has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Function<'a> {
+    /// Its name.
+    pub name: &'a CStr,
+    /// Gangs, workers and vector length that an OpenACC kernel was compiled for; 0 where the compiler left them open.
+    pub dims: [u16; 3],
+}
+
 /// An image, found to be well formed.
 #[derive(Debug)]
 pub struct Descriptor<'a> {
@@ -75,8 +84,8 @@ pub struct Descriptor<'a> {
     pub objects: Vec<&'a CStr>,
     /// Names of variables, in the order of the host's table.
     pub variables: Vec<&'a CStr>,
-    /// Names of kernels, in the order of the host's table.
-    pub functions: Vec<&'a CStr>,
+    /// Kernels, in the order of the host's table.
+    pub functions: Vec<Function<'a>>,
     /// How many functions can be called through a pointer of the host's.
     pub indirect: usize,
 }
@@ -127,7 +136,10 @@ impl<'a> Descriptor<'a> {
                 name: format!("{at} ({} PTX objects, {} functions)", objects.len(), functions.len()),
                 objects: numbered(objects, "PTX object", |object| text(object)).map_err(wrong)?,
                 variables: numbered(variables, "variable", |variable| name(*variable)).map_err(wrong)?,
-                functions: numbered(functions, "function", |function| name(function.name)).map_err(wrong)?,
+                functions: numbered(functions, "function", |function| {
+                    Ok(Function { name: name(function.name)?, dims: function.dims })
+                })
+                .map_err(wrong)?,
                 indirect: indirect as usize,
             })
         }
@@ -222,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_well_formed_image_is_read() {
-        let function = RawFunction { name: c"main._omp_fn.0".as_ptr(), dims: [0; 3] };
+        let function = RawFunction { name: c"main._omp_fn.0".as_ptr(), dims: [4, 0, 32] };
         let variable = c"counter".as_ptr();
         let object = object();
         let raw = RawImage {
@@ -234,7 +246,7 @@ mod tests {
         };
         let image = read(CURRENT, &raw).expect("well formed");
         assert_eq!(image.objects, [CODE]);
-        assert_eq!(image.functions, [c"main._omp_fn.0"]);
+        assert_eq!(image.functions, [Function { name: c"main._omp_fn.0", dims: [4, 0, 32] }]);
         assert_eq!(image.variables, [c"counter"]);
         assert_eq!(image.indirect, 5);
     }

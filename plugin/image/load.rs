@@ -8,7 +8,7 @@ use cudarc::driver::sys::CUfunction_attribute::{
 };
 
 use super::symbols::Symbols;
-use super::{Descriptor, Image, Kernel, indirect, link};
+use super::{Descriptor, Image, Kernel, descriptor, indirect, link};
 use crate::abi::host;
 use crate::device::Device;
 use crate::driver::{Code, CudaError, DevicePtr, Function, Module};
@@ -126,7 +126,7 @@ impl Loader<'_> {
 
     fn kernels(&self, reverse: bool) -> Result<Arc<[Kernel]>> {
         let mut missing = vec![];
-        let kernel = |name: &&CStr| {
+        let kernel = |&descriptor::Function { name, dims }: &_| {
             let text = name.to_string_lossy().into_owned();
             let driver = self.device.driver;
             let found = driver.function(self.module, name);
@@ -137,6 +137,7 @@ impl Loader<'_> {
                     function: Function::NONE,
                     registers: 0,
                     block_threads: 0,
+                    dims,
                     reverse,
                 });
             }
@@ -150,6 +151,7 @@ impl Loader<'_> {
                 block_threads: attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
                 function,
                 name: text,
+                dims,
                 reverse,
             })
         };

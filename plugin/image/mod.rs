@@ -24,6 +24,8 @@ pub struct Kernel {
     pub registers: u32,
     /// Threads that a block of it can have.
     pub block_threads: u32,
+    /// Gangs, workers and vector length that an OpenACC kernel was compiled for; 0 where the compiler left them open.
+    pub dims: [u16; 3],
     /// Whether it may make reverse-offload requests.
     pub reverse: bool,
 }
@@ -92,6 +94,7 @@ mod tests {
             function: Function::NONE,
             registers: 1,
             block_threads: 1,
+            dims: [0; 3],
             reverse: false,
         };
         Image {

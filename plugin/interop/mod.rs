@@ -117,7 +117,7 @@ impl Object {
             property::VENDOR_NAME => Value::Text(c"nvidia"),
             property::DEVICE_NUM => Value::Int(self.device_num as isize),
             property::PLATFORM => Value::None,
-            property::DEVICE => device.map_or(Value::None, |device| Value::Int(device.handle() as isize)),
+            property::DEVICE => device.map_or(Value::None, |device| Value::Int(*device.handle() as isize)),
             // CUDA's runtime library has no contexts.
             property::DEVICE_CONTEXT if runtime == Runtime::Cuda => Value::None,
             property::DEVICE_CONTEXT => {

@@ -74,6 +74,7 @@ unsafe fn launch(
     let driver = device.driver;
     let state = &device.launch;
     let mut queue = state.queues.take(driver, device.uses_memory_operations())?;
+    driver.finish_null_stream()?;
     state.running.begin();
     // SAFETY: the caller's promise.
     unsafe { driver.launch(function, shape, queue.stream, arguments) }.inspect_err(|_| state.running.end())?;

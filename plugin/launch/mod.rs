@@ -25,6 +25,11 @@ impl State {
         self.stacks.drain()
     }
 
+    /// Counts a kernel that was launched without a region's queue.
+    pub fn count(&self) {
+        self.launched.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Kernels launched so far.
     pub fn launched(&self) -> u64 {
         self.launched.load(Ordering::Relaxed)

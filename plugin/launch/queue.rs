@@ -2,7 +2,6 @@
 
 use crate::driver::{CudaError, Driver, Event, Stream};
 use crate::reverse::sync::Ordering;
-use std::cell::Cell;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, PoisonError};
 
@@ -22,7 +21,6 @@ pub struct Queue {
     end: Option<&'static AtomicU32>,
     /// The number of the region that was launched last.
     region: u32,
-    copies: Cell<Option<Stream>>,
 }
 
 impl Queue {
@@ -46,19 +44,6 @@ impl Queue {
     /// Whether [`has_ended`](Self::has_ended) tells; else the driver must be asked.
     pub fn has_end_word(&self) -> bool {
         self.end.is_some()
-    }
-
-    /// A second stream, for copies while the kernel runs: a copy on its own stream would wait for it.
-    ///
-    /// # Errors
-    /// Those of `cuStreamCreate`.
-    pub fn copies(&self, driver: &Driver) -> Result<Stream, CudaError> {
-        if let Some(stream) = self.copies.get() {
-            return Ok(stream);
-        }
-        let stream = driver.create_stream()?;
-        self.copies.set(Some(stream));
-        Ok(stream)
     }
 }
 
@@ -85,7 +70,6 @@ impl Pool {
             event: driver.create_event(true)?,
             end,
             region,
-            copies: Cell::new(None),
         })
     }
 

@@ -1,25 +1,17 @@
 //! Copies between host and device, and fills.
 //!
-//! Kernels run on streams that the legacy NULL stream neither waits for nor holds back, so copies go on while kernels run.
-//! They use the NULL stream: the program's own CUDA code may count on the order that gives. `cuMemcpyHtoD` of pageable memory
-//! and `cuMemsetD8` return before the device has the data (CUDA Driver API, "API synchronization behavior"), and no order
-//! holds between the NULL stream and a kernel's, so each is waited for.
-//!
-//! A thread that serves a request copies on the stream that the request comes with, so that it waits for its own copies only.
+//! Kernels run on streams that the legacy NULL stream neither waits for nor holds back, and copies go on while they run, on
+//! streams of their own ([`super::staging`]). The program's other CUDA code may have work on the NULL stream that a copy has to
+//! come after, as it would with the stock plugin, so that is waited for.
 
 use std::ffi::c_void;
 
 use cudarc::driver::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUmemorytype};
 
+use super::staging::Staging;
 use crate::device::Device;
 use crate::driver::{CudaError, DevicePtr, Stream};
 use crate::error::Result;
-use crate::reverse;
-
-/// The stream for copies of this thread, if it serves a request of `device`.
-fn serving_stream(device: &Device) -> Option<Stream> {
-    reverse::serving().filter(|serving| serving.device == device.ordinal).map(|serving| serving.copies)
-}
 
 /// Copies to the device.
 ///
@@ -30,14 +22,9 @@ fn serving_stream(device: &Device) -> Option<Stream> {
 /// `bytes` bytes at `from` can be read and nobody writes them meanwhile.
 pub unsafe fn to_device(device: &Device, to: DevicePtr, from: *const c_void, bytes: usize) -> Result<()> {
     let doing = || format!("copy of {bytes} bytes from host {from:p} to device {to:#x}");
-    let driver = device.driver;
-    run(device, bytes, doing, || match serving_stream(device) {
-        // SAFETY: the caller's promise; the copy is done when this returns.
-        Some(stream) => unsafe { driver.copy_to_device_async(to, from, bytes, stream) }
-            .and_then(|()| driver.synchronize_stream(stream)),
+    run(device, bytes, doing, |staging| {
         // SAFETY: the caller's promise.
-        None => unsafe { driver.copy_to_device(to, from, bytes) }
-            .and_then(|()| driver.synchronize_stream(Stream::NULL)),
+        unsafe { staging.to_device(device.driver, to, from, bytes) }
     })
 }
 
@@ -50,13 +37,9 @@ pub unsafe fn to_device(device: &Device, to: DevicePtr, from: *const c_void, byt
 /// `bytes` bytes at `to` can be written and nobody else uses them meanwhile.
 pub unsafe fn to_host(device: &Device, to: *mut c_void, from: DevicePtr, bytes: usize) -> Result<()> {
     let doing = || format!("copy of {bytes} bytes from device {from:#x} to host {to:p}");
-    let driver = device.driver;
-    run(device, bytes, doing, || match serving_stream(device) {
-        // SAFETY: the caller's promise; the copy is done when this returns.
-        Some(stream) => unsafe { driver.copy_to_host_async(to, from, bytes, stream) }
-            .and_then(|()| driver.synchronize_stream(stream)),
+    run(device, bytes, doing, |staging| {
         // SAFETY: the caller's promise.
-        None => unsafe { driver.copy_to_host(to, from, bytes) },
+        unsafe { staging.to_host(device.driver, to, from, bytes) }
     })
 }
 
@@ -66,10 +49,9 @@ pub unsafe fn to_host(device: &Device, to: *mut c_void, from: DevicePtr, bytes: 
 /// When the driver refuses.
 pub fn on_device(device: &Device, to: DevicePtr, from: DevicePtr, bytes: usize) -> Result<()> {
     let doing = || format!("copy of {bytes} bytes from device {from:#x} to device {to:#x}");
-    let stream = serving_stream(device).unwrap_or(Stream::NULL);
-    run(device, bytes, doing, || {
-        device.driver.copy_on_device_async(to, from, bytes, stream)?;
-        device.driver.synchronize_stream(stream)
+    run(device, bytes, doing, |staging| {
+        device.driver.copy_on_device_async(to, from, bytes, staging.stream)?;
+        device.driver.synchronize_stream(staging.stream)
     })
 }
 
@@ -78,15 +60,11 @@ pub fn on_device(device: &Device, to: DevicePtr, from: DevicePtr, bytes: usize) 
 /// # Errors
 /// When the driver refuses.
 pub fn fill(device: &Device, address: DevicePtr, value: u8, bytes: usize) -> Result<()> {
-    run(
-        device,
-        bytes,
-        || format!("filling {bytes} bytes at device {address:#x}"),
-        || {
-            device.driver.memset(address, value, bytes)?;
-            device.driver.synchronize_stream(Stream::NULL)
-        },
-    )
+    let doing = || format!("filling {bytes} bytes at device {address:#x}");
+    run(device, bytes, doing, |staging| {
+        device.driver.memset_async(address, value, bytes, staging.stream)?;
+        device.driver.synchronize_stream(staging.stream)
+    })
 }
 
 /// Makes a copy in the device's context; an empty one needs nothing.
@@ -94,13 +72,17 @@ fn run(
     device: &Device,
     bytes: usize,
     doing: impl FnOnce() -> String,
-    copy: impl FnOnce() -> std::result::Result<(), CudaError>,
+    copy: impl FnOnce(&Staging) -> std::result::Result<(), CudaError>,
 ) -> Result<()> {
     if bytes == 0 {
         return Ok(());
     }
     let _context = device.enter()?;
-    copy().map_err(|error| device.failed(error, doing))
+    device
+        .driver
+        .finish_null_stream()
+        .and_then(|()| device.staging.with(device.driver, copy))
+        .map_err(|error| device.failed(error, doing))
 }
 
 /// One side of a copy of a part of an array.
@@ -149,7 +131,7 @@ pub unsafe fn part(device: &Device, to: Part, from: Part, [planes, rows, bytes]:
     let (to_kind, to_host, to_device) = to.side();
     let no_array: CUarray = std::ptr::null_mut();
     // An absurd size is the driver's to refuse.
-    run(device, planes.saturating_mul(rows).saturating_mul(bytes), doing, || {
+    run(device, planes.saturating_mul(rows).saturating_mul(bytes), doing, |_| {
         if planes == 1 {
             // Any pitch is allowed, unlike in three dimensions.
             let copy = CUDA_MEMCPY2D {

@@ -3,3 +3,4 @@
 pub mod alloc;
 pub mod copy;
 pub mod host;
+pub mod staging;

@@ -2,7 +2,6 @@
 
 use super::slot::Claim;
 use crate::abi::host;
-use crate::driver::Stream;
 use std::cell::Cell;
 
 /// What the plugin's other parts must know while this thread serves a request.
@@ -10,15 +9,13 @@ use std::cell::Cell;
 pub struct Serving {
     /// The device whose kernel waits for the reply.
     pub device: usize,
-    /// The stream for copies from and to that device: one on the kernel's own stream would wait for the kernel.
-    pub copies: Stream,
 }
 
 thread_local! {
     static SERVING: Cell<Option<Serving>> = const { Cell::new(None) };
 }
 
-/// Whether this thread serves a request, and how to copy then. Meanwhile no driver call may be made that waits for running
+/// Whether this thread serves a request, and of which device. Meanwhile no driver call may be made that waits for running
 /// kernels: it would wait for the one that waits for this thread.
 pub fn serving() -> Option<Serving> {
     SERVING.get()

@@ -87,8 +87,7 @@ impl Waiter<'_> {
         let Some(Requests { region, slot, .. }) = self.requests else { return Ok(false) };
         let reverse = &self.device.reverse;
         let Some(claim) = reverse.regions.next_request(region, slot) else { return Ok(false) };
-        let copies = self.queue.copies(self.device.driver)?;
-        reverse.serve(claim, Serving { device: self.device.ordinal, copies });
+        reverse.serve(claim, Serving { device: self.device.ordinal });
         if reverse.regions.are_several() {
             // Someone may be waiting for the slot to be idle again.
             self.device.gate.wake_others();
@@ -100,12 +99,17 @@ impl Waiter<'_> {
     fn rest(&mut self) -> Result<(), CudaError> {
         let Device { driver, .. } = *self.device;
         let event = self.queue.event;
+        if self.device.has_narrow_channels() {
+            self.take_nap();
+            return Ok(());
+        }
         let Some(Requests { region, slot, waits }) = self.requests.as_ref() else {
             driver.record_event(event, self.queue.stream)?;
             return driver.synchronize_event(event);
         };
-        if !self.device.may_sleep_in_stream_waits() {
-            return Ok(self.take_nap());
+        if !self.device.uses_memory_operations() {
+            self.take_nap();
+            return Ok(());
         }
         if !self.end_noticed {
             let (function, argument) = region.end_notice();
@@ -122,9 +126,10 @@ impl Waiter<'_> {
             driver.synchronize_event(event)
         };
         match self.device.gate.sleep(region.id, *slot, ready, block)? {
-            Wake::Look => Ok(()),
-            Wake::Closed => Ok(self.take_nap()),
+            Wake::Look => {}
+            Wake::Closed => self.take_nap(),
         }
+        Ok(())
     }
 
     fn take_nap(&mut self) {

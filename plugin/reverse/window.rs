@@ -2,6 +2,7 @@
 
 use super::wire::{self, Bell};
 use crate::driver::{CudaError, DevicePtr, Driver};
+use crate::memory::staging;
 use std::slice;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -82,6 +83,7 @@ impl Window {
     /// Those of the driver calls that make pinned memory and fill device memory.
     pub fn new(
         driver: &Driver,
+        staging: &staging::Pool,
         slots: usize,
         area_bytes: usize,
         region: DevicePtr,
@@ -108,9 +110,11 @@ impl Window {
             turns,
             bell: bell as *const Bell as u64,
         };
-        driver.memset(turns, 0, slots * size_of::<wire::Turn>())?;
-        // SAFETY: the caller's promise that `region` has room.
-        unsafe { driver.copy_to_device(region, (&raw const header).cast(), size_of::<wire::Region>()) }?;
+        staging.with(driver, |staging| {
+            driver.memset_async(turns, 0, slots * size_of::<wire::Turn>(), staging.stream)?;
+            // SAFETY: the header is this long.
+            unsafe { staging.to_device(driver, region, (&raw const header).cast(), size_of::<wire::Region>()) }
+        })?;
         Ok(window)
     }
 

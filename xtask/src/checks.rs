@@ -1,7 +1,7 @@
 //! The checks that cargo makes: format, lints, tests.
 
 use std::fs;
-use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Result, bail};
 
@@ -18,7 +18,14 @@ pub fn all() -> Result<Tally> {
         "clippy",
         &["clippy", "--release", "--workspace", "--all-targets", "--", "--deny", "warnings"],
     )?;
-    tests(&mut tally)?;
+    let mut test = shell::cargo();
+    test.args(["test", "--release", "--workspace", "--no-fail-fast"]);
+    tests(&mut tally, "tests of all crates", test)?;
+    // With a target folder of its own, for the flag changes every crate.
+    let mut models = shell::cargo();
+    models.args(["test", "--release", "--test", "loom_slot"]);
+    models.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", layout::made().join("loom"));
+    tests(&mut tally, "model checks", models)?;
     Ok(tally)
 }
 
@@ -38,15 +45,14 @@ fn check(tally: &mut Tally, tool: &str, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn tests(tally: &mut Tally) -> Result<()> {
-    progress("cargo test (all crates)");
-    let log = layout::logs().join("cargo-test.log");
-    let mut test = shell::cargo();
-    test.args(["test", "--release", "--workspace", "--no-fail-fast"]);
-    let passed = shell::status_logged(&mut test, &log)?.success();
-    let counts = Counts::read(&log)?;
+/// Runs a `cargo test` and counts what its test binaries say.
+fn tests(tally: &mut Tally, what: &str, mut command: Command) -> Result<()> {
+    progress(format!("cargo test: {what}"));
+    let log = layout::logs().join(format!("cargo-test-{}.log", what.replace(' ', "-")));
+    let passed = shell::status_logged(&mut command, &log)?.success();
+    let counts = Counts::parse(&fs::read_to_string(&log)?);
     progress(format!(
-        "cargo test: {} passed, {} failed, {} skipped",
+        "{what}: {} passed, {} failed, {} skipped",
         counts.passed,
         counts.failed.len(),
         counts.ignored
@@ -54,11 +60,11 @@ fn tests(tally: &mut Tally) -> Result<()> {
     tally.passed += counts.passed;
     tally.skipped += counts.ignored;
     if !passed && counts.failed.is_empty() {
-        tally.fail(format!("cargo test: {}\n{}", log.display(), shell::tail(&log, 30)));
+        tally.fail(format!("{what}: {}\n{}", log.display(), shell::tail(&log, 30)));
     }
-    counts.failed.iter().for_each(|name| tally.fail(format!("cargo test: {name} ({})", log.display())));
+    counts.failed.iter().for_each(|name| tally.fail(format!("{what}: {name} ({})", log.display())));
     if passed && counts.passed == 0 {
-        bail!("cargo test ran no test; see {}", log.display());
+        bail!("no test ran among the {what}; see {}", log.display());
     }
     Ok(())
 }
@@ -72,10 +78,6 @@ struct Counts {
 }
 
 impl Counts {
-    fn read(log: &Path) -> Result<Counts> {
-        Ok(Counts::parse(&fs::read_to_string(log)?))
-    }
-
     fn parse(text: &str) -> Counts {
         let mut counts = Counts::default();
         for line in text.lines() {

@@ -45,7 +45,7 @@ pub fn build() -> Result<Dist> {
 pub fn place(from: &Path, to: &Path) -> Result<()> {
     let folder = to.parent().context("a file without a folder")?;
     fs::create_dir_all(folder)?;
-    let partial = to.with_extension("partial");
+    let partial = to.with_extension(format!("partial-{}", std::process::id()));
     fs::copy(from, &partial)
         .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
     fs::rename(&partial, to)?;

@@ -1,6 +1,7 @@
 //! Running one program once and judging what it did.
 
 use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -126,10 +127,7 @@ impl Run {
             }
             limit = limit.min(left);
         }
-        let folder = log.with_added("work");
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
+        let folder = log.with_added(&format!("work-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
 
         let mut command = self.command(place, limit);
@@ -140,7 +138,8 @@ impl Run {
         let start = Instant::now();
         let status = command.status().with_context(|| format!("cannot run {}", self.program.name))?;
         let elapsed = start.elapsed();
-        let code = status.code().unwrap_or(-1);
+        // As a shell has it; `timeout` ends itself by the signal that ended the program.
+        let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(-1);
         fs::remove_dir_all(&folder)?;
         let complaint = if elapsed >= limit {
             Some(format!("still running after {:.0} s", limit.as_secs_f64()))
@@ -210,7 +209,7 @@ impl Expected {
         if let Some(unwanted) = self.not_stderr.iter().find(|pattern| pattern.is_match(stderr)) {
             return Some(format!("stderr has something that matches {unwanted}"));
         }
-        let lines = stderr.lines().count();
+        let lines = stderr.lines().filter(|line| !line.trim().is_empty()).count();
         self.stderr_lines.filter(|most| lines > *most).map(|_| format!("stderr has {lines} lines"))
     }
 }
@@ -270,7 +269,7 @@ mod tests {
     #[test]
     fn the_lines_of_stderr_are_counted() {
         let expected = expected("// boomerang: stderr-lines: 1");
-        assert_eq!(expected.complaint(0, "", "one\n"), None);
+        assert_eq!(expected.complaint(0, "", "\none\n"), None);
         assert!(expected.complaint(0, "", "one\ntwo\n").is_some());
     }
 }

@@ -1,8 +1,8 @@
 // boomerang: checks: mapping more than there is ends the program with a message that says how many bytes were asked for
 // boomerang: plugins: ours
 // boomerang: exit: failure
-// boomerang: stderr: out of memory
-// boomerang: stderr: 70368744177664
+// boomerang: stderr: out of (device )?memory
+// boomerang: stderr: 7036874417[0-9]+ bytes
 // boomerang: timeout: 20
 #include <stddef.h>
 

@@ -1,16 +1,13 @@
 // boomerang: checks: the device calls `declare target indirect` functions through pointers taken on the host
-// boomerang: sources: host_function_pointers_indirect_unit.c
 // boomerang: gcc: 14
 #include "../check.h"
 
 typedef int operation(int);
 
 #pragma omp begin declare target indirect
-int twice(int x);
-int square(int x);
-int negate(int x);
 int twice(int x) { return 2 * x; }
 int square(int x) { return x * x; }
+int negate(int x) { return -x; }
 #pragma omp end declare target
 
 int main(void) {

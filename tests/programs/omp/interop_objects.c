@@ -28,12 +28,15 @@ static void check_object(omp_interop_t object, const char *runtime, int has_stre
   void *driver = dlopen("libcuda.so.1", RTLD_NOW);
   CHECK(driver, "%s", dlerror());
   int (*synchronize)(void *) = (int (*)(void *))dlsym(driver, "cuStreamSynchronize");
+  int (*set_current)(void *) = (int (*)(void *))dlsym(driver, "cuCtxSetCurrent");
   int (*get_context)(void *, void **) = (int (*)(void *, void **))dlsym(driver, "cuStreamGetCtx");
-  CHECK(synchronize && get_context, "the driver lacks a function");
+  CHECK(synchronize && set_current && get_context, "the driver lacks a function");
+  void *context = omp_get_interop_ptr(object, omp_ipr_device_context, &rc), *of_stream = 0;
+  CHECK(rc == omp_irc_success && context, "no context: %s", omp_get_interop_rc_desc(object, rc));
+  CHECK(set_current(context) == 0, "the object's context can't be made current");
   int error = synchronize(stream);
   CHECK(error == 0, "cuStreamSynchronize of the object's stream: %d", error);
-  void *context = 0;
-  CHECK(get_context(stream, &context) == 0 && context, "the stream has no context");
+  CHECK(get_context(stream, &of_stream) == 0 && of_stream == context, "the stream is of another context");
 }
 
 int main(void) {

@@ -23,7 +23,7 @@ pub fn create(context: Out<CUcontext>, flags: c_uint, device: CUdevice) -> Resul
         return Err(Error::INVALID_VALUE);
     }
     let made = Context::create(device, flags, false);
-    context::push(made.handle)?;
+    context::push(made.handle);
     context.set(made.handle)
 }
 
@@ -33,7 +33,7 @@ pub fn destroy(handle: CUcontext) -> Result {
     if context.primary {
         return Err(Error::INVALID_CONTEXT);
     }
-    context::pop_if_current(handle)?;
+    context::pop_if_current(handle);
     context.destroy();
     Ok(())
 }
@@ -41,7 +41,8 @@ pub fn destroy(handle: CUcontext) -> Result {
 /// `cuCtxPushCurrent`
 pub fn push(handle: CUcontext) -> Result {
     context::get(handle)?;
-    context::push(handle)
+    context::push(handle);
+    Ok(())
 }
 
 /// `cuCtxPopCurrent`
@@ -52,16 +53,16 @@ pub fn pop(context: Out<CUcontext>) -> Result {
 
 /// `cuCtxSetCurrent`
 pub fn set_current(handle: CUcontext) -> Result {
-    if handle == NONE {
-        return context::replace(None);
+    if handle != NONE {
+        context::get(handle)?;
     }
-    context::get(handle)?;
-    context::replace(Some(handle))
+    context::replace(Some(handle).filter(|h| *h != NONE));
+    Ok(())
 }
 
 /// `cuCtxGetCurrent`
 pub fn get_current(context: Out<CUcontext>) -> Result {
-    context.set(context::current_handle()?.unwrap_or(NONE))
+    context.set(context::current_handle().unwrap_or(NONE))
 }
 
 /// `cuCtxGetDevice`

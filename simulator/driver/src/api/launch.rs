@@ -7,7 +7,7 @@ use crate::core::stream::find;
 use crate::core::{copy, process};
 use crate::error::{Error, Result};
 use crate::types::{CUfunction, CUhostFn, CUlaunchConfig, CUoccupancyB2DSize, CUstream};
-use boomerang_gpu::{FaultKind, Launch, run_grid};
+use boomerang_gpu::{FaultKind, Kernel, Launch, run_grid};
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -84,14 +84,14 @@ fn launch(
         scheduler().await_lazy_load(stream.context.domain, "cuLaunchKernel (loads the function)")?;
         function.loaded.store(true, Ordering::Relaxed);
     }
-    let what = format!("kernel {}", function.kernel.name());
+    let kernel = function.kernel()?.clone();
+    let what = format!("kernel {}", kernel.name());
     let control = KernelControl::default();
     let cancel = Arc::clone(&control.cancel);
     let context = Arc::clone(&stream.context);
     let body = move |start: Result| {
         start?;
-        let kernel = &function.kernel;
-        let launch = Launch { kernel, grid, block, dynamic_shared: shared, params: &params };
+        let launch = Launch { kernel: &kernel, grid, block, dynamic_shared: shared, params: &params };
         match run_grid(&launch, &cancel) {
             Ok(_) => Ok(()),
             // Its context is lost already, and why was said then.
@@ -118,7 +118,7 @@ fn check_dimensions(function: &Function, grid: [u32; 3], block: [u32; 3], shared
     if threads > 1024 || shared > function.dynamic_shared.load(Ordering::Relaxed) {
         return Err(Error::INVALID_VALUE);
     }
-    if threads > function.kernel.max_threads() {
+    if threads > function.kernel()?.max_threads() {
         return Err(Error::LAUNCH_OUT_OF_RESOURCES);
     }
     Ok(())
@@ -126,7 +126,7 @@ fn check_dimensions(function: &Function, grid: [u32; 3], block: [u32; 3], shared
 
 /// The parameters as the kernel finds them, from a list of pointers to them or from a buffer.
 fn parameter_buffer(function: &Function, parameters: In<u64>, extra: In<u64>) -> Result<Vec<u8>> {
-    let kernel = &function.kernel;
+    let kernel = function.kernel()?;
     let size = kernel.params_size() as usize;
     match (parameters.is_null(), extra.is_null()) {
         (false, false) => Err(Error::INVALID_VALUE),
@@ -182,14 +182,13 @@ pub fn host_function(stream: CUstream, function: Option<CUhostFn>, data: *mut c_
 }
 
 /// Blocks of a kernel that fit on a multiprocessor of sm_90.
-fn resident(function: &Function, threads: u32, dynamic_shared: usize) -> u32 {
+fn resident(kernel: &Kernel, threads: u32, dynamic_shared: usize) -> u32 {
     const THREADS: u32 = 2048;
     const BLOCKS: u32 = 32;
     const REGISTERS: u32 = 65536;
     const SHARED: usize = 228 << 10;
     /// Shared memory that the system takes for every block.
     const RESERVED: usize = 1 << 10;
-    let kernel = &function.kernel;
     if threads == 0 || threads > kernel.max_threads() {
         return 0;
     }
@@ -203,7 +202,7 @@ fn resident(function: &Function, threads: u32, dynamic_shared: usize) -> u32 {
 pub fn active_blocks(blocks: Out<c_int>, function: CUfunction, threads: c_int, shared: usize) -> Result {
     let function = find_function(function)?;
     let threads = u32::try_from(threads).ok().filter(|n| *n > 0).ok_or(Error::INVALID_VALUE)?;
-    blocks.set(resident(&function, threads, shared) as c_int)
+    blocks.set(resident(function.kernel()?, threads, shared) as c_int)
 }
 
 /// `cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`
@@ -232,12 +231,13 @@ pub fn potential_block_size(
     let function = find_function(function)?;
     grid.require()?;
     block.require()?;
-    let most = function.kernel.max_threads();
+    let kernel = function.kernel()?;
+    let most = kernel.max_threads();
     let most = u32::try_from(limit).ok().filter(|n| (1..most).contains(n)).unwrap_or(most);
     let blocks = |threads: u32| {
         // SAFETY: the program promises a function of the block size.
         let shared = shared_of_block.map_or(shared, |f| unsafe { f(threads as c_int) });
-        resident(&function, threads, shared)
+        resident(kernel, threads, shared)
     };
     let sizes = (1..=most.div_ceil(32)).map(|warps| (warps * 32).min(most));
     let best = sizes.max_by_key(|threads| blocks(*threads) * threads).unwrap_or(1);

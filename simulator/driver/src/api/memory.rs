@@ -119,7 +119,7 @@ pub fn host_device_pointer(device: Out<CUdeviceptr>, host: u64, flags: c_uint) -
 pub fn host_flags(flags: Out<c_uint>, address: u64) -> Result {
     context::current()?;
     match memory::find(address) {
-        Some((a, owner)) if a.kind == Kind::Pinned => flags.set(owner.flags),
+        Some((a, Some(owner))) if a.kind == Kind::Pinned => flags.set(owner.flags),
         _ => Err(Error::INVALID_VALUE),
     }
 }
@@ -127,8 +127,7 @@ pub fn host_flags(flags: Out<c_uint>, address: u64) -> Result {
 /// `cuMemGetAddressRange`
 pub fn address_range(base: Out<CUdeviceptr>, bytes: Out<usize>, address: CUdeviceptr) -> Result {
     context::current()?;
-    let allocation = platform().memory.lookup(address).filter(|a| a.kind != Kind::DeviceHeap);
-    let allocation = allocation.ok_or(Error::NOT_FOUND)?;
+    let (allocation, _) = memory::find(address).ok_or(Error::NOT_FOUND)?;
     base.set_if_wanted(allocation.base);
     bytes.set_if_wanted(allocation.size as usize);
     Ok(())
@@ -166,8 +165,12 @@ pub fn pointer_attributes(
 fn store_attribute(value: Out<c_void>, attribute: c_uint, address: CUdeviceptr) -> Result {
     let (allocation, owner) = memory::find(address).ok_or(Error::INVALID_VALUE)?;
     let host = allocation.kind.is_host();
+    let pooled = owner.is_some_and(|o| o.pooled);
     match attribute {
-        1 => value.cast::<CUcontext>().set(owner.context),
+        1 => value.cast::<CUcontext>().set(match owner {
+            Some(owner) => owner.context,
+            None => context::current()?.handle,
+        }),
         2 => value.cast::<c_uint>().set(match allocation.kind {
             Kind::Managed => MEMORYTYPE_UNIFIED,
             _ if host => MEMORYTYPE_HOST,
@@ -179,11 +182,11 @@ fn store_attribute(value: Out<c_void>, attribute: c_uint, address: CUdeviceptr) 
         7 => value.cast::<u64>().set(allocation.id),
         8 => value.cast::<u8>().set((allocation.kind == Kind::Managed).into()),
         9 => value.cast::<c_int>().set(allocation.device as c_int),
-        10 => value.cast::<u8>().set((allocation.kind == Kind::Device && !owner.pooled).into()),
+        10 => value.cast::<u8>().set((allocation.kind == Kind::Device && !pooled).into()),
         11 => value.cast::<u64>().set(allocation.base),
         12 => value.cast::<usize>().set(allocation.size as usize),
         13 => value.cast::<u8>().set(1),
-        17 if owner.pooled => value.cast::<CUmemoryPool>().set(crate::core::pool::handle(allocation.device)),
+        17 if pooled => value.cast::<CUmemoryPool>().set(crate::core::pool::handle(allocation.device)),
         _ => Err(Error::INVALID_VALUE),
     }
 }

@@ -6,7 +6,7 @@ use crate::core::{context, image, module};
 use crate::env::settings;
 use crate::error::{Error, Result};
 use crate::types::{CString, CUdeviceptr, CUfunction, CUmodule};
-use boomerang_gpu::Object;
+use boomerang_gpu::{Kernel, Object};
 use std::ffi::{c_char, c_int, c_uint};
 use std::sync::atomic::Ordering;
 
@@ -109,13 +109,14 @@ pub fn name(name: Out<CString>, function: CUfunction) -> Result {
 pub fn attribute(value: Out<c_int>, attribute: c_uint, function: CUfunction) -> Result {
     context::current()?;
     let function = module::find_function(function)?;
-    let kernel = &function.kernel;
+    // Functions that aren't kernels have the limits of the device.
+    let of_kernel = |ask: fn(&Kernel) -> u32, otherwise: u32| function.kernel().map_or(otherwise, ask) as c_int;
     value.set(match attribute {
-        0 => kernel.max_threads() as c_int,
-        1 => kernel.static_shared() as c_int,
+        0 => of_kernel(Kernel::max_threads, 1024),
+        1 => of_kernel(Kernel::static_shared, 0),
         2 => 0, // constant memory
-        3 => kernel.local_size() as c_int,
-        4 => kernel.registers() as c_int,
+        3 => of_kernel(Kernel::local_size, 0),
+        4 => of_kernel(Kernel::registers, 255),
         5 | 6 => 90, // PTX and binary version
         7 => 0,      // cache mode
         8 => function.dynamic_shared.load(Ordering::Relaxed) as c_int,
@@ -128,7 +129,7 @@ pub fn attribute(value: Out<c_int>, attribute: c_uint, function: CUfunction) -> 
 pub fn set_attribute(function: CUfunction, attribute: c_uint, value: c_int) -> Result {
     context::current()?;
     let function = module::find_function(function)?;
-    let room = MOST_SHARED.saturating_sub(function.kernel.static_shared());
+    let room = MOST_SHARED.saturating_sub(function.kernel()?.static_shared());
     match (attribute, u32::try_from(value)) {
         (8, Ok(bytes)) if bytes <= room => {
             function.dynamic_shared.store(bytes, Ordering::Relaxed);

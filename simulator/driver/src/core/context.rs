@@ -10,6 +10,7 @@ use crate::types::CUcontext;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
@@ -41,13 +42,14 @@ pub struct Context {
 }
 
 thread_local! {
-    static STACK: RefCell<Vec<CUcontext>> = const { RefCell::new(Vec::new()) };
+    /// Never dropped: exit runs the destructors of thread-local storage first, and libgomp's exit handler
+    /// still uses the driver after them. A thread that ends leaves a few bytes.
+    static STACK: RefCell<ManuallyDrop<Vec<CUcontext>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 /// Runs `f` on this thread's stack of contexts.
-fn with_stack<R>(f: impl FnOnce(&mut Vec<CUcontext>) -> R) -> Result<R> {
-    // Thread-local storage is gone when a thread's last destructors call the driver.
-    STACK.try_with(|stack| f(&mut stack.borrow_mut())).map_err(|_| Error::DEINITIALIZED)
+fn with_stack<R>(f: impl FnOnce(&mut Vec<CUcontext>) -> R) -> R {
+    STACK.with(|stack| f(&mut stack.borrow_mut()))
 }
 
 impl Context {
@@ -135,7 +137,7 @@ pub fn get(handle: CUcontext) -> Result<Arc<Context>> {
 
 /// The context current to this thread, lost or not; `INVALID_CONTEXT` if none, `CONTEXT_IS_DESTROYED` if it is gone.
 pub fn current_even_lost() -> Result<Arc<Context>> {
-    let top = with_stack(|s| s.last().copied())?.ok_or(Error::INVALID_CONTEXT)?;
+    let top = with_stack(|s| s.last().copied()).ok_or(Error::INVALID_CONTEXT)?;
     CONTEXTS.get(top.0).ok_or(Error::CONTEXT_IS_DESTROYED)
 }
 
@@ -147,35 +149,35 @@ pub fn current() -> Result<Arc<Context>> {
 }
 
 /// The handle on top of this thread's stack.
-pub fn current_handle() -> Result<Option<CUcontext>> {
+pub fn current_handle() -> Option<CUcontext> {
     with_stack(|s| s.last().copied())
 }
 
 /// Makes a context current on top of the others.
-pub fn push(context: CUcontext) -> Result {
-    with_stack(|s| s.push(context))
+pub fn push(context: CUcontext) {
+    with_stack(|s| s.push(context));
 }
 
 /// Takes the top off; `INVALID_CONTEXT` for an empty stack.
 pub fn pop() -> Result<CUcontext> {
-    with_stack(Vec::pop)?.ok_or(Error::INVALID_CONTEXT)
+    with_stack(Vec::pop).ok_or(Error::INVALID_CONTEXT)
 }
 
 /// Replaces the top; `None` takes it off.
-pub fn replace(context: Option<CUcontext>) -> Result {
+pub fn replace(context: Option<CUcontext>) {
     with_stack(|s| {
         s.pop();
         s.extend(context);
-    })
+    });
 }
 
 /// Whether the handle is on top of this thread's stack, and then takes it off: what destroying a context does.
-pub fn pop_if_current(context: CUcontext) -> Result {
+pub fn pop_if_current(context: CUcontext) {
     with_stack(|s| {
         if s.last() == Some(&context) {
             s.pop();
         }
-    })
+    });
 }
 
 /// The ordinal of the device of the current context.

@@ -32,10 +32,10 @@ fn owned() -> MutexGuard<'static, HashMap<u64, Owned>> {
     OWNED.lock().expect("no panic under this lock")
 }
 
-/// The live allocation that holds an address, with its owner; the device heap's have none.
-pub fn find(address: u64) -> Option<(Allocation, Owned)> {
-    let allocation = platform().memory.lookup(address)?;
-    Some((allocation, *owned().get(&allocation.base)?))
+/// The live allocation that holds an address, with its owner; modules' variables have none.
+pub fn find(address: u64) -> Option<(Allocation, Option<Owned>)> {
+    let allocation = platform().memory.lookup(address).filter(|a| a.kind != Kind::DeviceHeap)?;
+    Some((allocation, owned().get(&allocation.base).copied()))
 }
 
 /// Device memory.
@@ -106,7 +106,7 @@ pub fn unregister(base: u64) -> Result {
 /// while a stream wait is pending or a kernel runs, as measured on hardware.
 pub fn free(base: u64, kinds: &[Kind], call: &'static str) -> Result {
     let owner = match find(base) {
-        Some((a, owner)) if a.base == base && kinds.contains(&a.kind) => owner,
+        Some((a, Some(owner))) if a.base == base && kinds.contains(&a.kind) => owner,
         _ => return Err(Error::INVALID_VALUE),
     };
     if let Ok(context) = super::context::get(owner.context) {

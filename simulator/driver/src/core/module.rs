@@ -8,7 +8,8 @@ use crate::env::settings;
 use crate::error::{Error, Result};
 use crate::types::{CUfunction, CUmodule};
 use boomerang_gpu::{Kernel, LoadError, Object};
-use std::collections::HashMap;
+use boomerang_ptx::ast;
+use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex};
@@ -25,11 +26,13 @@ pub struct Module {
     pub context: Arc<Context>,
     /// What it is on the GPU.
     pub gpu: boomerang_gpu::Module,
+    /// Names of the functions that aren't kernels: they have handles too, but can't be launched.
+    device_functions: HashSet<String>,
     /// Handles given out, by name.
     functions: Mutex<HashMap<String, CUfunction>>,
 }
 
-/// A kernel of a module.
+/// A kernel or function of a module.
 pub struct Function {
     /// Its context.
     pub context: Arc<Context>,
@@ -37,12 +40,19 @@ pub struct Function {
     pub module: CUmodule,
     /// Its name as a C string.
     pub name: CString,
-    /// What it is on the GPU.
-    pub kernel: Kernel,
+    /// What it is on the GPU; `None` for a function that is no kernel.
+    kernel: Option<Kernel>,
     /// Most dynamic shared memory (`CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`).
     pub dynamic_shared: AtomicU32,
     /// Whether it has been loaded: lazily by its first launch.
     pub loaded: AtomicBool,
+}
+
+impl Function {
+    /// The kernel; what can't be launched is no valid handle for a launch.
+    pub fn kernel(&self) -> Result<&Kernel> {
+        self.kernel.as_ref().ok_or(Error::INVALID_HANDLE)
+    }
 }
 
 /// Loads PTX objects into a context. Blocks as `cuMemFree` does, measured on hardware.
@@ -59,8 +69,13 @@ pub fn load(context: &Arc<Context>, objects: Vec<Object>, options: &mut Options)
             return options.timed(|| Err(text));
         }
     };
+    let visible = |f: &&ast::Function| {
+        !f.entry && f.body.is_some() && matches!(f.linkage, ast::Linkage::Visible | ast::Linkage::Weak)
+    };
+    let device_functions = program.functions.iter().filter(visible).map(|f| f.name.clone()).collect();
     let handle = MODULES.reserve();
-    let module = Module { context: Arc::clone(context), gpu, functions: Mutex::default() };
+    let context = Arc::clone(context);
+    let module = Module { context, gpu, device_functions, functions: Mutex::default() };
     MODULES.insert(handle, Arc::new(module));
     Ok(CUmodule(handle))
 }
@@ -84,21 +99,24 @@ pub fn find_function(function: CUfunction) -> Result<Arc<Function>> {
     FUNCTIONS.get(function.0).ok_or(Error::INVALID_HANDLE)
 }
 
-/// The handle of a module's kernel; `NOT_FOUND` if it has none of that name.
+/// The handle of a module's kernel or visible function; `NOT_FOUND` if it has none of that name.
 pub fn function(handle: CUmodule, name: &str) -> Result<CUfunction> {
     let module = find(handle)?;
     let mut functions = module.functions.lock().expect("no panic under this lock");
     if let Some(function) = functions.get(name) {
         return Ok(*function);
     }
-    if module.gpu.kernel(name).is_none() { eprintln!("DBG {name} {:?}", module.gpu.kernel_names().collect::<Vec<_>>()); }
-    let kernel = module.gpu.kernel(name).ok_or(Error::NOT_FOUND)?;
+    let kernel = module.gpu.kernel(name);
+    if kernel.is_none() && !module.device_functions.contains(name) {
+        return Err(Error::NOT_FOUND);
+    }
+    let static_shared = kernel.as_ref().map_or(0, Kernel::static_shared);
     let key = FUNCTIONS.reserve();
     let function = Function {
         context: Arc::clone(&module.context),
         module: handle,
         name: CString::new(name).map_err(|_| Error::NOT_FOUND)?,
-        dynamic_shared: AtomicU32::new(SHARED.saturating_sub(kernel.static_shared())),
+        dynamic_shared: AtomicU32::new(SHARED.saturating_sub(static_shared)),
         kernel,
         loaded: AtomicBool::new(settings().eager),
     };

@@ -33,8 +33,7 @@ pub fn check_alive() -> Result {
         ENDED => Err(Error::DEINITIALIZED),
         // What the driver returns in the child of a process that had used it.
         FORKED => Err(Error::NOT_INITIALIZED),
-        // At thread exit the flag is gone, and with it the host function.
-        _ if IN_HOST_FUNCTION.try_with(Cell::get).unwrap_or(false) => Err(Error::NOT_PERMITTED),
+        _ if IN_HOST_FUNCTION.get() => Err(Error::NOT_PERMITTED),
         _ => Ok(()),
     }
 }

@@ -82,7 +82,7 @@ mod tests {
         let x = 1.0f64 + f64::EPSILON;
         let fma = |rounding| rounded(Some(rounding), [x, x, -1.0], |[a, b, c]| a.mul_add(b, c));
         // x² - 1 = 2ε + ε², which lies just above 2ε.
-        assert_eq!(fma(Rounding::Rm), 2.0 * f64::EPSILON * (1.0 + f64::EPSILON / 2.0) );
-        assert!(fma(Rounding::Rp) >= fma(Rounding::Rm));
+        assert_eq!(fma(Rounding::Rm), 2.0 * f64::EPSILON);
+        assert_eq!(fma(Rounding::Rp), (2.0 * f64::EPSILON).next_up());
     }
 }

@@ -88,22 +88,22 @@ impl Gpu {
     }
 }
 
-/// A kernel `k` with parameter `%data` and its thread number in `%tid` (flat in the grid of one dimension), around a body.
+/// A kernel `k` with parameter `%data` and its thread number in `%id` (flat in the grid of one dimension), around a body.
 pub fn kernel(body: &str) -> String {
     format!(
         ".visible .entry k(.param .u64 data_param) {{
             .reg .u64 %data, %at, %x<20>;
-            .reg .u32 %tid, %lane, %cta, %n, %r<40>;
+            .reg .u32 %id, %lane, %cta, %n, %r<40>;
             .reg .f32 %f<20>;
             .reg .f64 %d<20>;
             .reg .pred %p<20>;
             ld.param.u64 %data, [data_param];
-            mov.u32 %tid, %tid.x;
+            mov.u32 %id, %tid.x;
             mov.u32 %cta, %ctaid.x;
             mov.u32 %n, %ntid.x;
-            mad.lo.u32 %tid, %cta, %n, %tid;
+            mad.lo.u32 %id, %cta, %n, %id;
             mov.u32 %lane, %laneid;
-            mad.wide.u32 %at, %tid, 4, %data;
+            mad.wide.u32 %at, %id, 4, %data;
             {body}
             ret;
         }}"
