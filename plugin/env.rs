@@ -52,6 +52,10 @@ pub struct Settings {
     pub simulator: Option<PathBuf>,
     /// `BOOMERANG_WAIT`
     pub wait: WaitPolicy,
+    /// `BOOMERANG_DEVICE_RUNTIME`: whether kernels get our device runtime.
+    pub ring: bool,
+    /// `BOOMERANG_INLINE`: bytes of the inline area of each request, a multiple of 16.
+    pub inline_bytes: usize,
     /// `GOMP_NVPTX_JIT`: the JIT's optimization level, or `None` for its own default.
     pub jit_optimization: Option<u32>,
     /// `GOMP_NVPTX_PTXRW`
@@ -74,6 +78,8 @@ impl Default for Settings {
             device: DeviceChoice::Auto,
             simulator: None,
             wait: WaitPolicy::Adaptive,
+            ring: true,
+            inline_bytes: 2048,
             jit_optimization: None,
             ptx_files: PtxFiles::Off,
             lowlat_pool: 8 * 1024,

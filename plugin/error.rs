@@ -13,7 +13,7 @@ pub enum Error {
     Cuda(CudaError),
     /// The driver is shutting down with the process. Entry points fail without a word.
     ShuttingDown,
-    /// A driver call failed in a way that needs more words: what was being done, then the call.
+    /// A driver call failed in a way that needs more words: what was being done. GCC's tests want the call first in the message.
     Context(String, CudaError),
     /// No such device, or not initialized.
     NoDevice {
@@ -74,7 +74,7 @@ impl fmt::Display for Error {
             Error::Load(error) => write!(f, "{error}"),
             Error::Cuda(error) => write!(f, "{error}"),
             Error::ShuttingDown => write!(f, "the CUDA driver is shutting down"),
-            Error::Context(what, error) => write!(f, "{what}: {error}"),
+            Error::Context(what, error) => write!(f, "{error}: {what}"),
             Error::NoDevice { ordinal } => write!(f, "device {ordinal} does not exist or is not initialized"),
             Error::Forked { ordinal } => write!(
                 f,

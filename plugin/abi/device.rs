@@ -11,9 +11,8 @@ use crate::image;
 
 /// `GOMP_VERSION` (gomp-constants.h): the plugin interface of libgomp 14 to 16.
 const VERSION: c_uint = 3;
-/// `GOMP_OFFLOAD_CAP_OPENMP_400`. Not `OPENACC_200`: with it libgomp requires all of OpenACC's entry points, and makes the
-/// copies of a reverse-offload request through them instead of through `dev2host` and `host2dev`.
-const CAPABILITIES: c_uint = 1 << 2;
+/// `GOMP_OFFLOAD_CAP_OPENMP_400` and `GOMP_OFFLOAD_CAP_OPENACC_200` (libgomp-plugin.h).
+const CAPABILITIES: c_uint = 1 << 2 | 1 << 3;
 /// `OFFLOAD_TARGET_TYPE_NVIDIA_PTX`
 const TYPE: c_int = 5;
 

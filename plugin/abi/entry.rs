@@ -8,6 +8,7 @@ use std::ptr;
 
 use super::host;
 use crate::error::{Error, Result};
+use crate::openacc::property::Value;
 
 /// A type that entry points return.
 pub trait Answer: Sized {
@@ -34,6 +35,7 @@ answer! {
     isize => 0;
     *mut c_void => ptr::null_mut();
     *const c_char => ptr::null();
+    Value => Value::NONE;
 }
 
 /// An entry point that returns nothing cannot tell of a failure, so the program ends.

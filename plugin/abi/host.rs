@@ -4,6 +4,8 @@
 //! A table that such a program registers comes first; else libgomp's functions, looked up when first needed; else
 //! built-in ones (malloc, standard error, abort), which cannot serve reverse offload.
 
+pub mod openacc;
+
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -72,15 +74,18 @@ fn libgomp() -> Option<&'static Libgomp> {
     static LIBGOMP: OnceLock<Option<Libgomp>> = OnceLock::new();
     LIBGOMP
         .get_or_init(|| {
-            // SAFETY: RTLD_NOLOAD runs no initialiser.
-            let library = unsafe { Library::open(Some("libgomp.so.1"), RTLD_LAZY | RTLD_NOLOAD) }
-                .unwrap_or_else(|_| Library::this());
+            let library = libgomp_library();
             let functions = find_libgomp(&library);
             // libgomp calls us, so it is there as long as we are; keeping the handle makes sure.
             std::mem::forget(library);
             functions
         })
         .as_ref()
+}
+
+fn libgomp_library() -> Library {
+    // SAFETY: RTLD_NOLOAD runs no initialiser.
+    unsafe { Library::open(Some("libgomp.so.1"), RTLD_LAZY | RTLD_NOLOAD) }.unwrap_or_else(|_| Library::this())
 }
 
 fn find_libgomp(library: &Library) -> Option<Libgomp> {
@@ -188,7 +193,7 @@ pub fn malloc<T: Copy>(count: usize) -> *mut T {
 ///
 /// # Safety
 /// The request is one that a kernel waiting for its reply has posted; its addresses are valid until the reply.
-pub unsafe fn target_rev(request: &Request) {
+pub unsafe fn target_rev(request: &Request, queue: *mut c_void) {
     let serve = match REGISTERED.get() {
         Some(table) => table.target_rev,
         None => libgomp().map(|libgomp| libgomp.target_rev),
@@ -197,9 +202,8 @@ pub unsafe fn target_rev(request: &Request) {
         fatal("a kernel requested reverse offload and there is no libgomp to serve it")
     };
     let Request { func, mapnum, addrs, sizes, kinds, dev_num } = *request;
-    // A null queue: libgomp then copies through dev2host and host2dev, which know the request being served.
     // SAFETY: the caller's promise.
-    unsafe { serve(func, mapnum, addrs, sizes, kinds, dev_num, ptr::null_mut()) }
+    unsafe { serve(func, mapnum, addrs, sizes, kinds, dev_num, queue) }
 }
 
 #[repr(C)]

@@ -8,6 +8,7 @@ use crate::driver::DevicePtr;
 use crate::error::{Error, Result};
 use crate::memory::copy::{self, Part};
 use crate::memory::{alloc, host};
+use crate::openacc::profiling;
 
 /// No device: the host.
 const HOST: c_int = -1;
@@ -23,13 +24,21 @@ fn pointer(address: DevicePtr) -> *mut c_void {
 /// Allocates device memory; null when there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_OFFLOAD_alloc(ordinal: c_int, bytes: usize) -> *mut c_void {
-    entry::guard("GOMP_OFFLOAD_alloc", || alloc::alloc(registry::get(ordinal)?, bytes).map(pointer))
+    entry::guard("GOMP_OFFLOAD_alloc", || {
+        let block = alloc::alloc(registry::get(ordinal)?, bytes)?;
+        profiling::allocated(block, bytes);
+        Ok(pointer(block))
+    })
 }
 
 /// Frees device memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_OFFLOAD_free(ordinal: c_int, block: *mut c_void) -> bool {
-    entry::guard("GOMP_OFFLOAD_free", || alloc::free(registry::get(ordinal)?, address(block)).map(|()| true))
+    entry::guard("GOMP_OFFLOAD_free", || {
+        alloc::free(registry::get(ordinal)?, address(block))?;
+        profiling::freed(address(block));
+        Ok(true)
+    })
 }
 
 /// Allocates memory that moves between host and device as it is used; null when there is none.

@@ -41,6 +41,6 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_run(
         let requested = unsafe { dims::requested(args.cast_const().cast()) };
         device.check_usable()?;
         kernel::run(device, &kernel, variables.expose_provenance() as u64, requested)
-            .map_err(|error| device.failed(error, || device.kernel_failure(&kernel.name, error.code)))
+            .map_err(|error| device.kernel_failed(&kernel.name, error))
     });
 }

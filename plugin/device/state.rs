@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::image::{self, Image, KernelRef};
 use crate::memory::alloc::Deferred;
 use crate::memory::staging;
-use crate::{launch, reverse};
+use crate::{launch, openacc, reverse};
 
 /// One device that the program uses. Lives until the process ends, since kernels, host functions and other threads may
 /// refer to it at any time.
@@ -37,6 +37,8 @@ pub struct Device {
     pub images: Mutex<Vec<Image>>,
     /// Memory whose release had to be put off.
     pub deferred: Deferred,
+    /// What the program was told of the device.
+    pub texts: openacc::property::Texts,
     handle: driver::Device,
     settings: &'static Settings,
     /// Set when a kernel has failed: the context is of no use any more.
@@ -83,6 +85,7 @@ impl Device {
             reverse: reverse::State::default(),
             images: Mutex::default(),
             deferred: Deferred::default(),
+            texts: openacc::property::Texts::default(),
             handle,
             settings,
             lost: OnceLock::new(),
@@ -167,16 +170,19 @@ impl Device {
         env::channels().are_narrow()
     }
 
-    /// What to tell about a kernel that failed with `code`.
-    pub fn kernel_failure(&self, kernel: &str, code: Code) -> String {
-        let hint = match code {
+    /// What to tell about a kernel that could not be launched, or failed.
+    pub fn kernel_failed(&self, kernel: &str, error: Error) -> Error {
+        let Error::Cuda(error) = error else { return error };
+        let hint = match error.code {
             Code::ILLEGAL_ADDRESS => {
                 " (perhaps a pointer that is not mapped, or a stack overflow: see GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE)"
             }
             Code::LAUNCH_FAILED => " (perhaps abort was called)",
             _ => "",
         };
-        format!("kernel {kernel} on device {} ({}) failed{hint}", self.ordinal, self.attrs.name)
+        self.failed(error, || {
+            format!("kernel {kernel} on device {} ({}) failed{hint}", self.ordinal, self.attrs.name)
+        })
     }
 
     /// The kernel that libgomp knows by `address`.

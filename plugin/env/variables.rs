@@ -62,6 +62,33 @@ pub const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "BOOMERANG_DEVICE_RUNTIME",
+        allowed: "ring, stock",
+        default: "ring",
+        help: "How kernels post reverse-offload requests: many at a time through our device runtime, which is put into the \
+               program's device code as it is loaded (ring), or one at a time through the one that GCC linked (stock).",
+        apply: |settings, value| {
+            settings.ring = match value {
+                "ring" => true,
+                "stock" => false,
+                _ => return None,
+            };
+            Some(())
+        },
+    },
+    Variable {
+        name: "BOOMERANG_INLINE",
+        allowed: "a number of bytes from 0 to 65536",
+        default: "2048",
+        help: "How many bytes of mapped data travel with a reverse-offload request itself. Larger items are copied apart, which \
+               takes some microseconds each.",
+        apply: |settings, value| {
+            let bytes: usize = value.trim().parse().ok().filter(|bytes| *bytes <= 65536)?;
+            settings.inline_bytes = bytes.next_multiple_of(16).max(16);
+            Some(())
+        },
+    },
+    Variable {
         name: "BOOMERANG_SUMMARY",
         allowed: "0, 1",
         default: "0",

@@ -5,6 +5,7 @@
 
 use crate::reverse::wire::REGION_BYTES;
 use std::borrow::Cow;
+use std::ffi::CStr;
 use std::fmt::Write;
 
 /// What libgomp's own function is called then.
@@ -13,6 +14,16 @@ const STOCK_NAME: &str = "__boomerang_stock_target_ext";
 const DEFINITION: &str = "// BEGIN GLOBAL FUNCTION DEF: GOMP_target_ext\n";
 /// The shared variable that kernels set, one per team.
 const REGION: &str = "__boomerang_region";
+
+/// Our device runtime for a device of this compute capability, as `sm_` names it.
+pub fn runtime(compute_capability: u32) -> &'static CStr {
+    const TEXTS: [&str; 2] = [
+        concat!(include_str!("../../device-runtime/ptx/target_ext.sm_30.ptx"), "\0"),
+        concat!(include_str!("../../device-runtime/ptx/target_ext.sm_70.ptx"), "\0"),
+    ];
+    let text = TEXTS[usize::from(compute_capability >= 70)];
+    CStr::from_bytes_with_nul(text.as_bytes()).expect("one NUL, at the end")
+}
 
 /// Rewrites `objects` so that our runtime, to be linked with them, serves their requests. None where no object defines
 /// `GOMP_target_ext` in the known form, or one has a kernel in a form that isn't known: nothing was changed then.

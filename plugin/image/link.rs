@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use super::Descriptor;
+use super::{Descriptor, Protocol, inject};
 use crate::abi::host;
 use crate::device::Device;
 use crate::driver::module::Linker;
@@ -17,9 +17,10 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// What the JIT says, with its log.
-pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<Module> {
+pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<(Module, Protocol)> {
     let started = Instant::now();
     let texts = image.objects.iter().map(|text| exchange(image, text)).collect::<Result<Vec<_>>>()?;
+    let (texts, protocol) = add_runtime(device, texts);
     let mut linker = Linker::new(device.driver, env::settings().jit_optimization)
         .map_err(|error| device.failed(error, || format!("offload image {}", image.name)))?;
     for (number, text) in texts.iter().enumerate() {
@@ -43,7 +44,22 @@ pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<Module> {
         device.launch.running.when_none(|| device.reverse.is_serving(), || device.gate.run_blocking(load));
     let loaded = loaded
         .ok_or_else(|| image.wrong("cannot be loaded while a kernel waits for a reverse-offload block"))?;
-    loaded.map_err(|error| device.failed(error, || format!("offload image {}", image.name)))
+    let module = loaded.map_err(|error| device.failed(error, || format!("offload image {}", image.name)))?;
+    Ok((module, protocol))
+}
+
+/// Puts our device runtime in place of libgomp's, where the texts have the form for it.
+fn add_runtime<'a>(device: &Device, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a, CStr>>, Protocol) {
+    if !env::settings().ring {
+        return (texts, Protocol::Slot);
+    }
+    let objects: Option<Vec<&str>> = texts.iter().map(|text| text.to_str().ok()).collect();
+    let Some(injected) = objects.and_then(|objects| inject::inject(&objects)) else {
+        return (texts, Protocol::Slot);
+    };
+    let runtime = Cow::Borrowed(inject::runtime(device.attrs.compute_capability));
+    let c_text = |text: Cow<'_, str>| Cow::Owned(CString::new(text.into_owned()).expect("it was one before"));
+    (injected.into_iter().map(c_text).chain([runtime]).collect(), Protocol::Ring)
 }
 
 /// What the JIT refused, and what may have been its reason: it takes neither PTX newer than the driver, nor PTX for GPUs newer

@@ -8,7 +8,7 @@ use cudarc::driver::sys::CUfunction_attribute::{
 };
 
 use super::symbols::Symbols;
-use super::{Descriptor, Image, Kernel, descriptor, indirect, link};
+use super::{Descriptor, Image, Kernel, Protocol, descriptor, indirect, link};
 use crate::abi::host;
 use crate::device::Device;
 use crate::driver::{Code, CudaError, DevicePtr, Function, Module};
@@ -69,11 +69,11 @@ pub fn load(
     host_indirect: &[u64],
 ) -> Result<Loaded> {
     let _context = device.enter()?;
-    let module = link::link(device, image)?;
+    let (module, protocol) = link::link(device, image)?;
     let mut symbols = Symbols::default();
     image.objects.iter().for_each(|text| symbols.add(text.to_bytes()));
     let mut loader = Loader { device, image, module, symbols, memory: vec![] };
-    let result = loader.load(address as usize, reverse, host_indirect);
+    let result = loader.load(address as usize, reverse.then_some(protocol), host_indirect);
     result.inspect_err(|_| {
         // SAFETY: nobody has heard of the module yet, nor of its memory.
         unsafe { release(device, module, &loader.memory) }
@@ -90,9 +90,9 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn load(&mut self, address: usize, reverse: bool, host_indirect: &[u64]) -> Result<Loaded> {
-        let reverse_table = if reverse { self.attach_reverse()? } else { None };
-        let kernels = self.kernels(reverse_table.is_some())?;
+    fn load(&mut self, address: usize, requests: Option<Protocol>, host_indirect: &[u64]) -> Result<Loaded> {
+        let reverse_table = requests.map_or(Ok(None), |protocol| self.attach_reverse(protocol))?;
+        let kernels = self.kernels(requests.filter(|_| reverse_table.is_some()))?;
         let mut table: Vec<_> =
             kernels.iter().map(|kernel| pair(std::ptr::from_ref(kernel) as usize, 1)).collect();
         for name in &self.image.variables {
@@ -124,7 +124,7 @@ impl Loader<'_> {
         Ok(Loaded { table, reverse_table })
     }
 
-    fn kernels(&self, reverse: bool) -> Result<Arc<[Kernel]>> {
+    fn kernels(&self, requests: Option<Protocol>) -> Result<Arc<[Kernel]>> {
         let mut missing = vec![];
         let kernel = |&descriptor::Function { name, dims }: &_| {
             let text = name.to_string_lossy().into_owned();
@@ -138,7 +138,7 @@ impl Loader<'_> {
                     registers: 0,
                     block_threads: 0,
                     dims,
-                    reverse,
+                    requests,
                 });
             }
             let function = self.check(found, &text)?;
@@ -152,7 +152,7 @@ impl Loader<'_> {
                 function,
                 name: text,
                 dims,
-                reverse,
+                requests,
             })
         };
         let kernels = self.image.functions.iter().map(kernel).collect::<Result<_>>()?;
@@ -165,7 +165,7 @@ impl Loader<'_> {
 
     /// The table of functions that the host can be asked to run, if kernels of the image may ask: the library member that
     /// posts requests is linked in only where device code makes some.
-    fn attach_reverse(&self) -> Result<Option<Vec<u64>>> {
+    fn attach_reverse(&self, protocol: Protocol) -> Result<Option<Vec<u64>>> {
         let Some((slot, _)) = self.optional(REVERSE_SLOT)? else { return Ok(None) };
         if self.image.functions.is_empty() || !self.symbols.has(FUNCTION_TABLE) {
             return Ok(None);
@@ -174,7 +174,17 @@ impl Loader<'_> {
         if table.iter().all(|function| *function == 0) {
             return Ok(None);
         }
-        self.check(self.device.reverse.attach(self.device, slot), REVERSE_SLOT)?;
+        let (name, device) = (&self.image.name, self.device);
+        match protocol {
+            Protocol::Slot => {
+                host::debug(|| format!("offload image {name}: requests come through libgomp's slot, one at a time"));
+                self.check(device.reverse.attach(device, slot), REVERSE_SLOT)?;
+            }
+            Protocol::Ring => {
+                host::debug(|| format!("offload image {name}: requests come through our device runtime"));
+                self.check(device.reverse.share(device.driver), REVERSE_SLOT)?;
+            }
+        }
         Ok(Some(table))
     }
 
@@ -264,7 +274,7 @@ fn c_text(text: &str) -> CString {
 
 fn run(device: &'static Device, structors: Structors, what: &str, image: &str) -> Result<()> {
     let ran = launch::kernel::run_once(device, structors.function, structors.needs_stack);
-    ran.map_err(|error| device.failed(error, || format!("{what} of offload image {image}")))
+    ran.map_err(|error| device.kernel_failed(&format!("{what} of offload image {image}"), error))
 }
 
 /// # Safety

@@ -2,6 +2,7 @@
 
 pub mod descriptor;
 pub mod indirect;
+pub mod inject;
 pub mod link;
 pub mod load;
 pub mod symbols;
@@ -12,6 +13,15 @@ use crate::driver::{DevicePtr, Function, Module};
 
 pub use descriptor::Descriptor;
 pub use load::{load, unload};
+
+/// How the kernels of an image post reverse-offload requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// Through the device library that GCC links: one slot for the whole device.
+    Slot,
+    /// Through our device runtime: many slots for each region.
+    Ring,
+}
 
 /// A kernel: one target region of the program. Its address is what libgomp knows it by.
 #[derive(Debug)]
@@ -26,8 +36,8 @@ pub struct Kernel {
     pub block_threads: u32,
     /// Gangs, workers and vector length that an OpenACC kernel was compiled for; 0 where the compiler left them open.
     pub dims: [u16; 3],
-    /// Whether it may make reverse-offload requests.
-    pub reverse: bool,
+    /// How it makes reverse-offload requests, if it may make any.
+    pub requests: Option<Protocol>,
 }
 
 impl Kernel {
@@ -95,7 +105,7 @@ mod tests {
             registers: 1,
             block_threads: 1,
             dims: [0; 3],
-            reverse: false,
+            requests: None,
         };
         Image {
             address: 0,

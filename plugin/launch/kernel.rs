@@ -4,19 +4,18 @@ use super::dims::{Dims, Limits, Requested, WARP};
 use super::stacks::STACK_BYTES;
 use crate::abi::host;
 use crate::device::Device;
-use crate::driver::call::Shape;
-use crate::driver::{ContextGuard, CudaError, Function};
+use crate::driver::{ContextGuard, Function, Shape};
+use crate::error::Result;
 use crate::image::Kernel;
-use crate::reverse::region::Region;
+use crate::reverse::source::Source;
 use crate::reverse::wait;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Runs a region and returns when it has ended and its writes are visible. `vars` is the device address of its arguments.
 ///
 /// # Errors
 /// What the driver says when the kernel can't be launched or fails.
-pub fn run(device: &'static Device, kernel: &Kernel, vars: u64, wanted: Requested) -> Result<(), CudaError> {
+pub fn run(device: &'static Device, kernel: &Kernel, vars: u64, wanted: Requested) -> Result<()> {
     let Dims { teams, threads } = wanted.fit(Limits {
         registers: kernel.registers,
         block_threads: kernel.block_threads,
@@ -29,17 +28,12 @@ pub fn run(device: &'static Device, kernel: &Kernel, vars: u64, wanted: Requeste
     });
     let _context = ContextGuard::enter(device.driver, device.context)?;
     let pool = &device.launch.stacks;
-    let stacks = pool.take(device.driver, u64::from(teams) * u64::from(threads))?;
+    let mut stacks = pool.take(device, u64::from(teams) * u64::from(threads))?;
     let shape = Shape { grid: [teams, 1, 1], block: [WARP, threads, 1], shared: device.lowlat_pool() };
-    let region = kernel.reverse.then(|| device.reverse.regions.enter(&device.gate, stacks.addresses()));
+    let requests = kernel.requests.map(|protocol| device.reverse.source(device, protocol, &mut stacks)).transpose()?;
     // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
     // variables, by libgomp's contract.
-    let result =
-        unsafe { launch(device, kernel.function, &shape, &[vars, stacks.base(), STACK_BYTES], region.as_ref()) };
-    if let Some(region) = region {
-        device.reverse.regions.leave(&region);
-    }
-    result?;
+    unsafe { launch(device, kernel.function, &shape, &[vars, stacks.base(), STACK_BYTES], requests.as_deref()) }?;
     pool.give_back(stacks);
     Ok(())
 }
@@ -48,10 +42,10 @@ pub fn run(device: &'static Device, kernel: &Kernel, vars: u64, wanted: Requeste
 ///
 /// # Errors
 /// What the driver says when the kernel can't be launched or fails.
-pub fn run_once(device: &'static Device, function: Function, with_stack: bool) -> Result<(), CudaError> {
+pub fn run_once(device: &'static Device, function: Function, with_stack: bool) -> Result<()> {
     let _context = ContextGuard::enter(device.driver, device.context)?;
     let pool = &device.launch.stacks;
-    let stacks = if with_stack { Some(pool.take(device.driver, 1)?) } else { None };
+    let stacks = if with_stack { Some(pool.take(device, 1)?) } else { None };
     let end = stacks.as_ref().map(|stacks| stacks.base() + STACK_BYTES);
     let shape = Shape { grid: [1; 3], block: [1; 3], shared: 0 };
     // SAFETY: the kernels that newlib and mkoffload make take this argument or none; the stack lives until it has ended.
@@ -69,8 +63,8 @@ unsafe fn launch(
     function: Function,
     shape: &Shape,
     arguments: &[u64],
-    region: Option<&Arc<Region>>,
-) -> Result<(), CudaError> {
+    requests: Option<&dyn Source>,
+) -> Result<()> {
     let driver = device.driver;
     let state = &device.launch;
     let mut queue = state.queues.take(driver, device.uses_memory_operations())?;
@@ -80,7 +74,7 @@ unsafe fn launch(
     unsafe { driver.launch(function, shape, queue.stream, arguments) }.inspect_err(|_| state.running.end())?;
     queue.mark_end(driver)?;
     state.launched.fetch_add(1, Ordering::Relaxed);
-    wait::until_end(device, &queue, region)?;
+    wait::until_end(device, &queue, requests)?;
     // Has the driver print what the kernel printed (CUDA C++ Programming Guide, formatted output).
     driver.synchronize_stream(queue.stream)?;
     state.running.end();

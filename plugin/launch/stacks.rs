@@ -1,28 +1,58 @@
-//! Soft stacks: the device memory that each OpenMP thread of a region uses as its stack, kept for the next region.
+//! Soft stacks: the device memory that each OpenMP thread of a region uses as its stack, kept for the next region. In front of
+//! them is what our device runtime needs to find the region's request slots (`include/rev_wire.h`).
 
-use crate::driver::{CudaError, DevicePtr, Driver};
+use crate::device::Device;
+use crate::driver::DevicePtr;
+use crate::error::Result;
+use crate::memory::alloc;
+use crate::reverse::window::Window;
+use crate::reverse::wire::{self, REGION_BYTES};
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of one thread's soft stack, as the stock plugin has it. All lanes of the thread's warp share it.
 pub const STACK_BYTES: u64 = 128 * 1024;
 
-/// The stacks of one region, one behind the other.
+/// The stacks of one region, one behind the other. In device memory: turns, region, stacks.
 #[derive(Debug)]
 pub struct Stacks {
-    base: DevicePtr,
-    bytes: u64,
+    memory: DevicePtr,
+    threads: u64,
+    window: Option<Arc<Window>>,
+}
+
+/// Bytes in front of the stacks of `threads` threads.
+fn front(threads: u64) -> u64 {
+    slots(threads) as u64 * size_of::<wire::Turn>() as u64 + REGION_BYTES
+}
+
+/// Slots for the requests of `threads` threads: one each, as far as there are enough.
+fn slots(threads: u64) -> usize {
+    (threads as usize).next_power_of_two().clamp(wire::MIN_SLOTS, wire::MAX_SLOTS)
 }
 
 impl Stacks {
     /// The device address of the first stack.
     pub fn base(&self) -> DevicePtr {
-        self.base
+        self.memory + front(self.threads)
     }
 
     /// The addresses of all of them.
     pub fn addresses(&self) -> Range<u64> {
-        self.base..self.base + self.bytes
+        self.base()..self.base() + self.threads * STACK_BYTES
+    }
+
+    /// The slots for the requests of the region that uses these stacks.
+    ///
+    /// # Errors
+    /// Those of the driver calls that make them, the first time.
+    pub fn window(&mut self, device: &Device) -> Result<Arc<Window>> {
+        if let Some(window) = &self.window {
+            return Ok(Arc::clone(window));
+        }
+        let region = self.base() - REGION_BYTES;
+        let window = Window::new(device, slots(self.threads), region, self.memory)?;
+        Ok(Arc::clone(self.window.insert(Arc::new(window))))
     }
 }
 
@@ -40,18 +70,18 @@ impl Pool {
     /// Takes stacks for `threads` threads: the smallest pooled block that is large enough, else a new one.
     ///
     /// # Errors
-    /// Those of `cuMemAlloc`.
-    pub fn take(&self, driver: &Driver, threads: u64) -> Result<Stacks, CudaError> {
-        let wanted = threads * STACK_BYTES;
+    /// When the device has no more memory.
+    pub fn take(&self, device: &Device, threads: u64) -> Result<Stacks> {
         let mut free = self.lock();
-        let fit = (0..free.len()).filter(|&i| free[i].bytes >= wanted).min_by_key(|&i| free[i].bytes);
+        let fit = (0..free.len()).filter(|&i| free[i].threads >= threads).min_by_key(|&i| free[i].threads);
         if let Some(i) = fit {
             return Ok(free.swap_remove(i));
         }
         drop(free);
         // Rounded up to an eighth of its magnitude, so that regions of similar size share blocks.
-        let bytes = wanted.next_multiple_of((wanted.next_power_of_two() / 16).max(STACK_BYTES));
-        Ok(Stacks { base: driver.mem_alloc(bytes as usize)?, bytes })
+        let threads = threads.next_multiple_of((threads.next_power_of_two() / 16).max(1));
+        let bytes = front(threads) + threads * STACK_BYTES;
+        Ok(Stacks { memory: alloc::alloc(device, bytes as usize)?, threads, window: None })
     }
 
     /// Gives stacks back. No kernel uses them any more.
@@ -61,6 +91,21 @@ impl Pool {
 
     /// Takes everything out of the pool, to be freed where memory is short.
     pub fn drain(&self) -> Vec<DevicePtr> {
-        self.lock().drain(..).map(|stacks| stacks.base).collect()
+        self.lock().drain(..).map(|stacks| stacks.memory).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stacks_lie_behind_their_turns_and_region_aligned() {
+        for threads in [1, 3, 8, 1000, 100_000] {
+            let stacks = Stacks { memory: 1 << 20, threads, window: None };
+            assert_eq!(stacks.base() % 256, 0);
+            assert!(stacks.base() - REGION_BYTES >= stacks.memory + 16 * slots(threads) as u64);
+            assert_eq!(stacks.addresses().end - stacks.base(), threads * STACK_BYTES);
+        }
     }
 }

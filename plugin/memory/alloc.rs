@@ -2,15 +2,18 @@
 //!
 //! `cuMemFree` waits for running kernels, and libgomp calls it under the lock that it also needs to serve a request of such
 //! a kernel. So memory is freed while no kernel runs; else its release is put off, and the next allocation of the same size
-//! takes it.
+//! takes it. The same goes for memory that libgomp frees in a callback behind an OpenACC queue, where the driver cannot be
+//! called at all.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::abi::host;
 use crate::device::Device;
 use crate::driver::{Code, CudaError, DevicePtr};
 use crate::error::{Error, Result};
+use crate::openacc::callback;
 
 /// Memory that the program has freed and the driver has not.
 #[derive(Debug, Default)]
@@ -20,6 +23,8 @@ pub struct Deferred(Mutex<Blocks>);
 struct Blocks {
     /// Device memory that can be used again, by size in bytes.
     device: HashMap<usize, Vec<DevicePtr>>,
+    /// Device memory that was freed where the driver could not be asked for its size.
+    unmeasured: Vec<DevicePtr>,
     /// Memory that moves between host and device.
     managed: Vec<DevicePtr>,
     /// Page-locked host memory.
@@ -34,6 +39,22 @@ impl Deferred {
     /// Puts off the release of device memory.
     pub fn put(&self, address: DevicePtr, bytes: usize) {
         self.lock().device.entry(bytes).or_default().push(address);
+    }
+
+    /// As [`put`](Self::put), where the driver cannot be asked for the size.
+    fn put_unmeasured(&self, address: DevicePtr) {
+        self.lock().unmeasured.push(address);
+    }
+
+    /// Asks for the sizes that are not known yet.
+    fn measure(&self, size_of: impl Fn(DevicePtr) -> std::result::Result<usize, CudaError>) {
+        let blocks = std::mem::take(&mut self.lock().unmeasured);
+        for address in blocks {
+            // A failure would be an error of the program's that it can no longer be told of.
+            if let Ok(bytes) = size_of(address) {
+                self.put(address, bytes);
+            }
+        }
     }
 
     /// Puts off the release of memory that moves between host and device.
@@ -53,8 +74,8 @@ impl Deferred {
 
     /// Takes everything, to be freed.
     fn take_all(&self) -> (Vec<DevicePtr>, Vec<usize>) {
-        let Blocks { device, managed, host } = std::mem::take(&mut *self.lock());
-        (device.into_values().flatten().chain(managed).collect(), host)
+        let Blocks { device, unmeasured, managed, host } = std::mem::take(&mut *self.lock());
+        (device.into_values().flatten().chain(unmeasured).chain(managed).collect(), host)
     }
 }
 
@@ -68,6 +89,7 @@ pub fn alloc(device: &Device, bytes: usize) -> Result<DevicePtr> {
         return Ok(0);
     }
     let _context = device.enter()?;
+    device.deferred.measure(|address| device.driver.address_range(address).map(|(_, bytes)| bytes));
     if let Some(address) = device.deferred.take(bytes) {
         return Ok(address);
     }
@@ -138,6 +160,10 @@ fn release(
 /// # Errors
 /// When `address` is not the start of an allocation.
 pub fn free(device: &Device, address: DevicePtr) -> Result<()> {
+    if callback::is_running() {
+        device.deferred.put_unmeasured(address);
+        return Ok(());
+    }
     free_or(device, address, |bytes| device.deferred.put(address, bytes))
 }
 
@@ -159,9 +185,9 @@ fn free_or(device: &Device, address: DevicePtr, put_off: impl FnOnce(usize)) -> 
     let doing = || format!("freeing device memory at {address:#x}");
     let found = device.driver.address_range(address).map_err(|error| device.failed(error, doing))?;
     if found.0 != address {
-        return Err(Error::Argument(format!(
-            "{address:#x} is not the start of device memory that can be freed"
-        )));
+        host::debug(|| format!("{address:#x} is not the start of device memory, but {:#x} is", found.0));
+        // libgomp says what it was doing. GCC's tests look for these very words.
+        return Err(Error::Argument("invalid device address".into()));
     }
     match release(device, || vec![address], None) {
         Some(result) => result.map_err(|error| device.failed(error, doing)),
@@ -203,13 +229,23 @@ mod tests {
     }
 
     #[test]
+    fn memory_freed_in_a_callback_is_reused_once_its_size_is_known() {
+        let deferred = Deferred::default();
+        deferred.put_unmeasured(0x1000);
+        assert_eq!(deferred.take(64), None);
+        deferred.measure(|_| Ok(64));
+        assert_eq!(deferred.take(64), Some(0x1000));
+    }
+
+    #[test]
     fn everything_put_off_is_taken_once() {
         let deferred = Deferred::default();
         deferred.put(0x1000, 64);
+        deferred.put_unmeasured(0x3000);
         deferred.put_managed(0x2000);
         deferred.put_host(0x5000);
         assert_eq!(deferred.take(128), None, "managed memory is not used again");
-        assert_eq!(deferred.take_all(), (vec![0x1000, 0x2000], vec![0x5000]));
+        assert_eq!(deferred.take_all(), (vec![0x1000, 0x3000, 0x2000], vec![0x5000]));
         assert_eq!(deferred.take_all(), (vec![], vec![]));
     }
 }

@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::callback::Callback;
 use crate::device::Device;
-use crate::driver::{DevicePtr, Stream};
+use crate::driver::{CudaError, DevicePtr, Stream};
 use crate::error::{Error, Result};
 
 /// A queue, known to libgomp by its address (`struct goacc_asyncqueue` of libgomp-plugin.h).
@@ -38,19 +39,6 @@ pub trait RequestCopies {
     -> Result<()>;
 }
 
-/// A stream, and whose it is.
-pub struct StreamQueue {
-    device: &'static Device,
-    stream: Mutex<Used>,
-}
-
-#[derive(Clone, Copy)]
-struct Used {
-    stream: Stream,
-    /// Whether the program made it (`acc_set_cuda_stream`), and destroys it.
-    foreign: bool,
-}
-
 impl<'a> AsyncQueue<'a> {
     /// The queue of a request whose copies `copies` makes.
     pub fn request(copies: &'a mut dyn RequestCopies) -> AsyncQueue<'a> {
@@ -62,10 +50,10 @@ impl<'a> AsyncQueue<'a> {
         std::ptr::from_ref(self).cast_mut().cast()
     }
 
-    /// The queue's stream.
+    /// The program's queue.
     ///
     /// # Errors
-    /// For a request's queue, which has none.
+    /// For a request's, which does nothing but its copies.
     pub fn stream(&self) -> Result<&StreamQueue> {
         match self {
             AsyncQueue::Stream(queue) => Ok(queue),
@@ -73,7 +61,7 @@ impl<'a> AsyncQueue<'a> {
         }
     }
 
-    /// Copies to the device.
+    /// Copies to the device, in the queue's order.
     ///
     /// # Errors
     /// When the driver refuses.
@@ -95,7 +83,7 @@ impl<'a> AsyncQueue<'a> {
         }
     }
 
-    /// Copies to the host.
+    /// Copies to the host, in the queue's order.
     ///
     /// # Errors
     /// When the driver refuses.
@@ -130,9 +118,34 @@ impl<'a> AsyncQueue<'a> {
     }
 }
 
+/// A stream, and whose it is.
+pub struct StreamQueue {
+    device: &'static Device,
+    used: Mutex<Used>,
+}
+
+#[derive(Clone, Copy)]
+struct Used {
+    stream: Stream,
+    /// Whether the program made the stream (`acc_set_cuda_stream`), and so destroys it.
+    foreign: bool,
+}
+
 impl StreamQueue {
+    /// A new queue. Its stream is ordered with the NULL stream, which does what is not asynchronous: copies between the
+    /// program's regions wait for the queues, and the program's CUDA code does.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn new(device: &'static Device) -> Result<StreamQueue> {
+        let _context = device.enter()?;
+        let created = device.driver.create_blocking_stream();
+        let stream = created.map_err(|error| device.failed(error, || "a new asynchronous queue".into()))?;
+        Ok(StreamQueue { device, used: Mutex::new(Used { stream, foreign: false }) })
+    }
+
     fn used(&self) -> MutexGuard<'_, Used> {
-        self.stream.lock().unwrap_or_else(PoisonError::into_inner)
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The stream that the queue uses now.
@@ -140,36 +153,149 @@ impl StreamQueue {
         self.used().stream
     }
 
+    /// Makes a driver call with the stream in the device's context.
+    fn call<T>(
+        &self,
+        doing: impl FnOnce() -> String,
+        call: impl FnOnce(Stream) -> std::result::Result<T, CudaError>,
+    ) -> Result<T> {
+        let _context = self.device.enter()?;
+        call(self.handle()).map_err(|error| self.device.failed(error, doing))
+    }
+
     unsafe fn to_device(&self, to: DevicePtr, from: *const c_void, bytes: usize) -> Result<()> {
-        let device = self.device;
         if bytes == 0 {
             return Ok(());
         }
-        let _context = device.enter()?;
-        // SAFETY: the caller's promise. Pageable memory has been read when this returns.
-        let copied = unsafe { device.driver.copy_to_device_async(to, from, bytes, self.handle()) };
-        copied.map_err(|error| {
-            device.failed(error, || format!("copy of {bytes} bytes from host {from:p} to device {to:#x}"))
-        })
+        self.call(
+            || format!("copy of {bytes} bytes from host {from:p} to device {to:#x}"),
+            // SAFETY: the caller's promise. The driver has read pageable memory when it returns.
+            |stream| unsafe { self.device.driver.copy_to_device_async(to, from, bytes, stream) },
+        )
     }
 
     unsafe fn to_host(&self, to: *mut c_void, from: DevicePtr, bytes: usize) -> Result<()> {
-        let device = self.device;
         if bytes == 0 {
             return Ok(());
         }
-        let _context = device.enter()?;
-        // SAFETY: the caller's promise. Into pageable memory the copy is done when this returns.
-        let copied = unsafe { device.driver.copy_to_host_async(to, from, bytes, self.handle()) };
-        copied.map_err(|error| {
-            device.failed(error, || format!("copy of {bytes} bytes from device {from:#x} to host {to:p}"))
-        })
+        self.call(
+            || format!("copy of {bytes} bytes from device {from:#x} to host {to:p}"),
+            // SAFETY: the caller's promise. The driver has written pageable memory when it returns.
+            |stream| unsafe { self.device.driver.copy_to_host_async(to, from, bytes, stream) },
+        )
+    }
+
+    /// Copies on the device, in the queue's order.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn on_device(&self, to: DevicePtr, from: DevicePtr, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.call(
+            || format!("copy of {bytes} bytes from device {from:#x} to device {to:#x}"),
+            |stream| self.device.driver.copy_on_device_async(to, from, bytes, stream),
+        )
     }
 
     fn synchronize(&self) -> Result<()> {
+        self.call(
+            || "waiting for an asynchronous queue".into(),
+            |stream| self.device.driver.synchronize_stream(stream),
+        )
+    }
+
+    /// Whether everything enqueued so far is done.
+    ///
+    /// # Errors
+    /// When some of it failed.
+    pub fn is_done(&self) -> Result<bool> {
+        self.call(
+            || "query of an asynchronous queue".into(),
+            |stream| self.device.driver.query_stream(stream),
+        )
+    }
+
+    /// Has what `later` gets from now on wait for what this queue has got.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn precede(&self, later: &StreamQueue) -> Result<()> {
+        let driver = self.device.driver;
+        self.call(
+            || "ordering two asynchronous queues".into(),
+            |stream| {
+                let event = driver.create_event(false)?;
+                let ordered = driver
+                    .record_event(event, stream)
+                    .and_then(|()| driver.stream_wait_event(later.handle(), event));
+                // SAFETY: nobody else has the handle.
+                unsafe { driver.destroy_event(event) }?;
+                ordered
+            },
+        )
+    }
+
+    /// Calls `function(argument)` when everything enqueued so far is done.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    ///
+    /// # Safety
+    /// `function` may be called with `argument` on any thread.
+    pub unsafe fn call_back(
+        &self,
+        function: unsafe extern "C" fn(*mut c_void),
+        argument: *mut c_void,
+    ) -> Result<()> {
+        self.call(
+            || "a callback behind an asynchronous queue".into(),
+            // SAFETY: the caller's promise; what the callback has the plugin do calls nothing of the driver.
+            |stream| unsafe { Callback { function, argument }.enqueue(self.device.driver, stream) },
+        )
+    }
+
+    /// Uses a stream of the program's from now on.
+    ///
+    /// # Errors
+    /// When what was enqueued so far failed.
+    pub fn use_stream(&self, stream: Stream) -> Result<()> {
         let device = self.device;
         let _context = device.enter()?;
-        let done = device.driver.synchronize_stream(self.handle());
-        done.map_err(|error| device.failed(error, || "waiting for an asynchronous queue".into()))
+        let mut used = self.used();
+        if used.stream == stream {
+            return Ok(());
+        }
+        let failed = |error| device.failed(error, || "changing the stream of an asynchronous queue".into());
+        // Keeps the queue's order.
+        device.driver.synchronize_stream(used.stream).map_err(failed)?;
+        let old = std::mem::replace(&mut *used, Used { stream, foreign: true });
+        old.destroy(device).map_err(failed)
+    }
+
+    /// Ends the queue. Work already enqueued is still done.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn destroy(self) -> Result<()> {
+        let _context = match self.device.enter() {
+            Ok(context) => context,
+            // The stream goes with the context.
+            Err(Error::ShuttingDown | Error::Lost | Error::Forked { .. }) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let destroyed = self.used().destroy(self.device);
+        destroyed.map_err(|error| self.device.failed(error, || "the end of an asynchronous queue".into()))
+    }
+}
+
+impl Used {
+    fn destroy(self, device: &Device) -> std::result::Result<(), CudaError> {
+        if self.foreign {
+            return Ok(());
+        }
+        // SAFETY: ours, and the queue does not use it any more.
+        unsafe { device.driver.destroy_stream(self.stream) }
     }
 }

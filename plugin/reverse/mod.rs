@@ -1,72 +1,114 @@
 //! Reverse offload: kernels that ask the host to run a block for them.
 //!
-//! A kernel's request arrives in the device's [`slot`]; the thread that launched the [`region`] finds it while it [`wait`]s
-//! for the end, and [`service`]s it.
+//! A kernel's request arrives in its [`source`]: the device's one [`slot`] with the device library that GCC links, one of many in
+//! the region's [`window`] with our device runtime. The thread that launched the region finds it while it [`wait`]s for the end,
+//! and [`service`]s it.
 
+pub mod bell;
 pub mod region;
 pub mod service;
 pub mod slot;
+pub mod source;
 pub mod sync;
 pub mod wait;
+pub mod window;
+pub mod wire;
 
 pub use service::{Serving, serving};
 
 use crate::device::Device;
 use crate::driver::{CudaError, DevicePtr, Driver, Stream};
+use crate::error::Result;
+use crate::image::Protocol;
+use crate::launch::stacks::Stacks;
 use region::Regions;
-use slot::{Claim, Slot};
+use slot::Slot;
+use source::{RingSource, SlotSource, Source};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use wire::Bell;
+
+/// What a device and its host threads share, in pinned memory, and the stream for waits on it.
+#[derive(Debug)]
+pub struct Shared {
+    /// Where kernels with the device library that GCC links post.
+    pub slot: Slot,
+    /// What kernels with our device runtime ring.
+    pub bell: Bell,
+    /// At most one wait is pending on it.
+    pub waits: Stream,
+}
 
 /// One device's part in reverse offload.
 #[derive(Debug, Default)]
 pub struct State {
-    shared: OnceLock<(&'static Slot, Stream)>,
+    shared: OnceLock<&'static Shared>,
     attaching: Mutex<()>,
-    /// The regions that may make requests.
+    /// The regions whose requests come through the slot.
     pub regions: Regions,
     serving: AtomicUsize,
     served: AtomicU64,
 }
 
 impl State {
-    /// Has an image post its requests where this device's threads look: stores the slot's address in the image's
-    /// `__gomp_rev_offload_var`. The device's context is current.
+    /// Has an image post its requests in the slot: stores the slot's address in the image's `__gomp_rev_offload_var`. The device's
+    /// context is current.
     ///
     /// # Errors
     /// Those of the driver calls that make pinned memory and a stream, and of the copy.
-    pub fn attach(&self, device: &Device, variable: DevicePtr) -> Result<(), CudaError> {
-        let slot = self.share(device.driver)?;
-        let address = slot.address();
+    pub fn attach(&self, device: &Device, variable: DevicePtr) -> std::result::Result<(), CudaError> {
+        let address = self.share(device.driver)?.slot.address();
         // SAFETY: the variable is a pointer in device memory.
         unsafe { device.driver.copy_to_device(variable, (&raw const address).cast(), size_of::<DevicePtr>()) }
     }
 
-    fn share(&self, driver: &Driver) -> Result<&'static Slot, CudaError> {
-        let _one = self.attaching.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((slot, _)) = self.shared.get() {
-            return Ok(slot);
+    /// What the device shares with the host, made when it is first needed. The device's context is current.
+    ///
+    /// # Errors
+    /// Those of the driver calls that make pinned memory and a stream.
+    pub fn share(&self, driver: &Driver) -> std::result::Result<&'static Shared, CudaError> {
+        if let Some(shared) = self.shared.get() {
+            return Ok(shared);
         }
-        let waits = driver.create_stream()?;
-        let slot = driver.host_alloc(size_of::<Slot>())?.cast::<Slot>();
+        let _one = self.attaching.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shared) = self.shared.get() {
+            return Ok(shared);
+        }
+        let shared = Shared { slot: Slot::default(), bell: Bell::default(), waits: driver.create_stream()? };
+        let memory = driver.host_alloc(size_of::<Shared>())?.cast::<Shared>();
         // SAFETY: pinned memory is page-aligned and large enough; it is never freed while the context lives, and after this
-        // line only the slot's atomics touch it.
-        let slot: &'static Slot = unsafe {
-            slot.write(Slot::default());
-            &*slot
+        // line only the atomics in it change.
+        let shared = unsafe {
+            memory.write(shared);
+            &*memory
         };
-        Ok(self.shared.get_or_init(|| (slot, waits)).0)
+        Ok(self.shared.get_or_init(|| shared))
     }
 
-    /// The slot and the stream for waits on it, once an image that makes requests is loaded.
-    pub fn shared(&self) -> Option<(&'static Slot, Stream)> {
-        self.shared.get().copied()
+    /// Where the requests of a region arrive that is about to be launched with these soft stacks.
+    ///
+    /// # Errors
+    /// Those of the driver calls that make what is missing.
+    pub fn source(
+        &self,
+        device: &'static Device,
+        protocol: Protocol,
+        stacks: &mut Stacks,
+    ) -> Result<Box<dyn Source>> {
+        let shared = self.share(device.driver)?;
+        Ok(match protocol {
+            Protocol::Slot => {
+                let region = self.regions.enter(&device.gate, stacks.addresses());
+                Box::new(SlotSource::new(device, shared, region))
+            }
+            Protocol::Ring => Box::new(RingSource::new(device, shared, stacks.window(device)?)),
+        })
     }
 
-    /// Serves a request on this thread.
-    pub fn serve(&self, claim: Claim<'_>, serving: Serving) {
+    /// Serves a request on this thread: runs the host's block for it.
+    pub fn serve(&self, serving: Serving, block: impl FnOnce()) {
         self.serving.fetch_add(1, Ordering::Relaxed);
-        service::serve(claim, serving);
+        service::serve(serving, block);
         self.serving.fetch_sub(1, Ordering::Relaxed);
         self.served.fetch_add(1, Ordering::Relaxed);
     }

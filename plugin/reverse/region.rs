@@ -7,6 +7,12 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// A number that no other waiting thread of the process has.
+pub fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 /// A running region. The thread that launched it serves its requests.
 #[derive(Debug)]
 pub struct Region {
@@ -18,14 +24,12 @@ pub struct Region {
     /// A request of this region that another thread claimed.
     mail: Mutex<Option<Claim<'static>>>,
     has_mail: AtomicBool,
-    /// Set by [`on_end`], so that the region's thread doesn't go to sleep again.
-    ended: AtomicBool,
 }
 
 impl Region {
-    /// Whether its thread has something to do.
-    pub fn is_ready(&self) -> bool {
-        self.has_mail.load(Ordering::Relaxed) || self.ended.load(Ordering::Relaxed)
+    /// Whether another thread has claimed a request for it.
+    pub fn has_mail(&self) -> bool {
+        self.has_mail.load(Ordering::Relaxed)
     }
 
     fn mail(&self) -> MutexGuard<'_, Option<Claim<'static>>> {
@@ -57,7 +61,6 @@ impl Region {
 unsafe extern "C" fn on_end(region: *mut c_void) {
     // SAFETY: `end_notice` made this pointer from an Arc, and the driver calls once.
     let region = unsafe { Arc::from_raw(region.cast::<Region>()) };
-    region.ended.store(true, Ordering::Relaxed);
     region.gate.wake(region.id);
 }
 
@@ -72,14 +75,12 @@ impl Regions {
 
     /// Enters a region that is about to be launched with these soft stacks.
     pub fn enter(&self, gate: &'static Gate, stacks: Range<u64>) -> Arc<Region> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let region = Arc::new(Region {
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            id: next_id(),
             gate,
             stacks,
             mail: Mutex::new(None),
             has_mail: AtomicBool::new(false),
-            ended: AtomicBool::new(false),
         });
         self.lock().push(Arc::clone(&region));
         region
@@ -140,12 +141,12 @@ mod tests {
         let second = regions.enter(gate, 0x2000..0x3000);
         slot.post(request(0x2100));
         assert!(regions.next_request(&first, slot).is_none());
-        assert!(!first.is_ready() && second.is_ready());
+        assert!(!first.has_mail() && second.has_mail());
         let claim = regions.next_request(&second, slot).expect("delivered");
         assert_eq!(claim.request, request(0x2100));
         assert!(!slot.is_answered());
         claim.reply();
-        assert!(slot.is_answered() && !second.is_ready());
+        assert!(slot.is_answered() && !second.has_mail());
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! Serving a request: running the host's block for it, on this thread.
 
-use super::slot::Claim;
-use crate::abi::host;
 use std::cell::Cell;
 
 /// What the plugin's other parts must know while this thread serves a request.
@@ -21,12 +19,10 @@ pub fn serving() -> Option<Serving> {
     SERVING.get()
 }
 
-/// Serves a request and lets the device go on.
-pub fn serve(claim: Claim<'_>, serving: Serving) {
+/// Runs the host's block, with [`serving`] saying so meanwhile.
+pub fn serve(serving: Serving, block: impl FnOnce()) {
     // The block may launch a region whose requests this thread serves in turn.
     let outer = SERVING.replace(Some(serving));
-    // SAFETY: the request was posted by the device library that GCC links, and its kernel waits for the reply.
-    unsafe { host::target_rev(&claim.request) };
+    block();
     SERVING.set(outer);
-    claim.reply();
 }

@@ -1,10 +1,18 @@
 //! The host's side of a region's window of request slots (`include/rev_wire.h`).
 
-use super::wire::{self, Bell};
-use crate::driver::{CudaError, DevicePtr, Driver};
-use crate::memory::staging;
+use super::wire;
+use crate::device::Device;
+use crate::driver::{CudaError, DevicePtr};
+use crate::env;
+use crate::error::Result as PluginResult;
+use crate::memory::copy;
+use crate::openacc::queue::RequestCopies;
+use std::ffi::c_void;
 use std::slice;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+/// Slots that one look takes in. A window of 1024 slots would take some microseconds to look through.
+const CHUNK: usize = 64;
 
 /// The slots of one region at a time. Several threads may serve it.
 #[derive(Debug)]
@@ -15,8 +23,12 @@ pub struct Window {
     area_bytes: usize,
     /// `posted` of the request in each slot that a thread has claimed last.
     claimed: Box<[AtomicU32]>,
-    /// Where the next look begins: whoever was served last is looked at last.
-    cursor: AtomicUsize,
+    /// Where the next look into each chunk begins: whoever was served last is looked at last.
+    next: Box<[AtomicUsize]>,
+    /// Counts looks; each begins with another chunk.
+    looks: AtomicUsize,
+    /// The chunk that the last request came from, where the next may be expected.
+    hot: AtomicUsize,
 }
 
 // SAFETY: the inline areas are touched only by whoever holds a claim on their slot.
@@ -76,25 +88,19 @@ impl std::error::Error for Malformed {}
 const MOST_ITEMS: u64 = 1 << 24;
 
 impl Window {
-    /// Makes a window of `slots` slots, a power of two, with inline areas of `area_bytes`, and the region in device memory at
-    /// `region` that tells kernels of it. Its turns lie at `turns`.
+    /// Makes a window of `slots` slots, a power of two, and fills in the region in device memory at `region` that tells kernels
+    /// of it. Its turns lie at `turns`.
     ///
     /// # Errors
     /// Those of the driver calls that make pinned memory and fill device memory.
-    pub fn new(
-        driver: &Driver,
-        staging: &staging::Pool,
-        slots: usize,
-        area_bytes: usize,
-        region: DevicePtr,
-        turns: DevicePtr,
-        bell: &Bell,
-    ) -> Result<Window, CudaError> {
-        assert!(slots.is_power_of_two() && slots <= wire::MAX_SLOTS && area_bytes.is_multiple_of(wire::ITEM_ALIGN));
+    pub fn new(device: &Device, slots: usize, region: DevicePtr, turns: DevicePtr) -> Result<Window, CudaError> {
+        assert!(slots.is_power_of_two() && slots <= wire::MAX_SLOTS);
+        let area_bytes = env::settings().inline_bytes;
         let lines = slots * size_of::<wire::Request>();
+        let driver = device.driver;
+        let bell = &device.reverse.share(driver)?.bell;
         let memory = driver.host_alloc(2 * lines + slots * area_bytes)?.cast::<u8>();
-        // SAFETY: the memory is as long as this, and zeroes are valid requests and replies; it is never freed while the context
-        // lives.
+        // SAFETY: the memory is as long as this, and zeroes are valid requests and replies; it is not freed before the window.
         let window = unsafe {
             memory.write_bytes(0, 2 * lines);
             Window::over(memory, slots, area_bytes)
@@ -108,14 +114,19 @@ impl Window {
             replies: memory as u64 + lines as u64,
             areas: window.areas as u64,
             turns,
-            bell: bell as *const Bell as u64,
+            bell: std::ptr::from_ref(bell) as u64,
         };
-        staging.with(driver, |staging| {
+        device.staging.with(driver, |staging| {
             driver.memset_async(turns, 0, slots * size_of::<wire::Turn>(), staging.stream)?;
             // SAFETY: the header is this long.
             unsafe { staging.to_device(driver, region, (&raw const header).cast(), size_of::<wire::Region>()) }
         })?;
         Ok(window)
+    }
+
+    /// The pinned memory that the window lies in, to be freed when nobody uses the window any more.
+    pub fn memory(&self) -> usize {
+        self.requests.as_ptr() as usize
     }
 
     /// # Safety
@@ -131,7 +142,9 @@ impl Window {
             areas: unsafe { memory.add(2 * lines) },
             area_bytes,
             claimed: (0..slots).map(|_| AtomicU32::new(0)).collect(),
-            cursor: AtomicUsize::new(0),
+            next: (0..slots.div_ceil(CHUNK)).map(|_| AtomicUsize::new(0)).collect(),
+            looks: AtomicUsize::new(0),
+            hot: AtomicUsize::new(0),
         }
     }
 
@@ -142,16 +155,25 @@ impl Window {
         })
     }
 
-    /// Takes the next request. Looks in turn: while requests keep coming, each slot is served once before any is served twice,
-    /// so a request waits for at most one of each other slot, besides those with an earlier ticket in its own.
+    /// Takes a request, if this look finds one: it takes in one chunk of slots, each time another, and then the one where the last
+    /// request was. In a chunk, whoever was served last is looked at last. So a request waits for at most as many others as there
+    /// are slots (a multiple of 64), besides those with an earlier ticket in its own slot.
     ///
     /// # Errors
     /// When the device wrote what no device runtime writes; nothing outside the slot was read then.
     pub fn claim(&self) -> Result<Option<Claim<'_>>, Malformed> {
-        let mask = self.requests.len() - 1;
-        let start = self.cursor.load(Ordering::Relaxed);
-        for step in 0..=mask {
-            let slot = (start + step) & mask;
+        let chunk = self.looks.fetch_add(1, Ordering::Relaxed) % self.next.len();
+        let hot = self.hot.load(Ordering::Relaxed);
+        let found = self.claim_in(chunk).or_else(|| if hot == chunk { None } else { self.claim_in(hot) });
+        found.map(|(slot, posted)| self.read(slot, posted)).transpose()
+    }
+
+    fn claim_in(&self, chunk: usize) -> Option<(usize, u32)> {
+        let first = chunk * CHUNK;
+        let slots = CHUNK.min(self.requests.len() - first);
+        let start = self.next[chunk].load(Ordering::Relaxed);
+        for step in 0..slots {
+            let slot = first + (start + step) % slots;
             let (request, claimed) = (&self.requests[slot], &self.claimed[slot]);
             let before = claimed.load(Ordering::Relaxed);
             if request.posted.load(Ordering::Relaxed) == before {
@@ -159,14 +181,14 @@ impl Window {
             }
             // Acquire: pairs with the device's st.release.sys of `posted` (before sm_70 the membar.sys before it).
             let posted = request.posted.load(Ordering::Acquire);
-            // Acquire: pairs with the release of the thread that served the slot's last request.
-            if claimed.compare_exchange(before, posted, Ordering::AcqRel, Ordering::Relaxed).is_err() {
-                continue;
+            // Acquire: pairs with the release of the thread that claimed the slot's last request.
+            if claimed.compare_exchange(before, posted, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                self.next[chunk].store(start + step + 1, Ordering::Relaxed);
+                self.hot.store(chunk, Ordering::Relaxed);
+                return Some((slot, posted));
             }
-            self.cursor.store(slot + 1, Ordering::Relaxed);
-            return self.read(slot, posted).map(Some);
         }
-        Ok(None)
+        None
     }
 
     fn read(&self, slot: usize, posted: u32) -> Result<Claim<'_>, Malformed> {
@@ -241,6 +263,28 @@ fn find_items(arrays: &[u8], area_bytes: usize) -> Vec<Item> {
     items
 }
 
+/// What travelled with the request, or comes back with the reply, needs no copy.
+impl RequestCopies for Claim<'_> {
+    unsafe fn read(&mut self, device: &Device, to: *mut c_void, from: DevicePtr, bytes: usize) -> PluginResult<()> {
+        // SAFETY: the caller's promise.
+        let buffer = unsafe { slice::from_raw_parts_mut(to.cast::<u8>(), bytes) };
+        if self.give(buffer, from) {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
+        unsafe { copy::to_host(device, to, from, bytes) }
+    }
+
+    unsafe fn write(&mut self, device: &Device, to: DevicePtr, from: *const c_void, bytes: usize) -> PluginResult<()> {
+        // SAFETY: the caller's promise.
+        if self.take(to, unsafe { slice::from_raw_parts(from.cast::<u8>(), bytes) }) {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
+        unsafe { copy::to_device(device, to, from, bytes) }
+    }
+}
+
 impl Claim<'_> {
     fn area(&self) -> &[u8] {
         let Window { areas, area_bytes, .. } = *self.window;
@@ -248,8 +292,8 @@ impl Claim<'_> {
         unsafe { slice::from_raw_parts(areas.add(self.slot * area_bytes), area_bytes) }
     }
 
-    /// Copies from device memory if the bytes at `from` travelled with the request; false if they didn't.
-    pub fn read(&self, to: &mut [u8], from: u64) -> bool {
+    /// Gives the bytes of device memory at `from` if they travelled with the request; false if they didn't.
+    pub fn give(&self, to: &mut [u8], from: u64) -> bool {
         let arrays = [self.request.addrs, self.request.sizes, self.request.kinds];
         let mapnum = self.request.mapnum as usize;
         let starts = [0, mapnum * 8, mapnum * 16, mapnum * 18];
@@ -269,8 +313,8 @@ impl Claim<'_> {
         true
     }
 
-    /// Copies to device memory through the reply if `to` is an item that has room in it; false if it isn't.
-    pub fn write(&mut self, to: u64, from: &[u8]) -> bool {
+    /// Takes new contents of the item at `to` along with the reply; false if it has no room there.
+    pub fn take(&mut self, to: u64, from: &[u8]) -> bool {
         let whole = |item: &&Item| item.from && item.address == to && item.bytes == from.len();
         let Some(item) = self.items.iter().find(whole) else { return false };
         let Window { areas, area_bytes, .. } = *self.window;

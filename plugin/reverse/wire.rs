@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 pub const VERSION: u32 = 1;
 /// `REV_REGION_BYTES`
 pub const REGION_BYTES: u64 = 256;
+/// Slots in a window, at least: their turns keep what lies behind them aligned.
+pub const MIN_SLOTS: usize = 16;
 /// `REV_MAX_SLOTS`
 pub const MAX_SLOTS: usize = 1024;
 /// `REV_MAX_INLINE_ITEMS`

@@ -13,7 +13,7 @@ use crate::directives::{Device, Expected, Stock, Variables};
 use crate::machine::{Machine, Plugin};
 use crate::shell;
 
-/// The time that a run which may hang is given.
+/// The time that a run which may fail is given: what was to die may hang instead.
 const HANG_LIMIT: Duration = Duration::from_secs(10);
 /// The time that any run is given on a GPU.
 const GPU_LIMIT: Duration = Duration::from_secs(30);
@@ -180,7 +180,7 @@ impl Run {
             Device::Gpu => directives.timeout.min(GPU_LIMIT),
         };
         match directives.stock {
-            Stock::Hangs(_) if self.plugin == Plugin::Stock => limit.min(HANG_LIMIT),
+            Stock::Hangs(_) | Stock::Dies(_) if self.plugin == Plugin::Stock => limit.min(HANG_LIMIT),
             _ => limit,
         }
     }

@@ -1,4 +1,5 @@
 // boomerang: checks: the _DEV environment variables of OpenMP reach the device
+// boomerang: gcc: 14
 // boomerang: env: OMP_NUM_TEAMS_DEV=5 OMP_TEAMS_THREAD_LIMIT_DEV=6 OMP_NUM_TEAMS=3
 #include <omp.h>
 

@@ -1,4 +1,5 @@
 // boomerang: checks: structures are mapped whole, by members, and with the arrays that their pointers point to
+// boomerang: gcc: 14
 #include "../check.h"
 
 struct inner {

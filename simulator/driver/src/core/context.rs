@@ -109,7 +109,8 @@ impl Context {
         }
     }
 
-    /// Writes what kernels have printed to the C library's stdout, as the driver does at synchronisation.
+    /// Writes what kernels have printed to the C library's stdout and on to its file, as the driver does at
+    /// synchronisation (seen on an H200: the text is in the file when the call returns).
     pub fn flush_printf(&self) {
         let text = self.device.gpu.drain_printf();
         if text.is_empty() {
@@ -118,10 +119,14 @@ impl Context {
         unsafe extern "C" {
             static stdout: *mut c_void;
             fn fwrite(data: *const c_void, size: usize, count: usize, stream: *mut c_void) -> usize;
+            fn fflush(stream: *mut c_void) -> c_int;
         }
         // SAFETY: `stdout` is C's stream, open as long as the program leaves it; `text` is that long.
         // What a closed stdout loses, it loses for printf too.
-        unsafe { fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
+        unsafe {
+            fwrite(text.as_ptr().cast(), 1, text.len(), stdout);
+            fflush(stdout);
+        }
     }
 }
 

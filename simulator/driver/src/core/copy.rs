@@ -101,7 +101,7 @@ impl Copy {
             Return::Enqueued => to == Place::Pageable,
         };
         if wait {
-            return scheduler().run(queue, task("copy", move || copy.perform()));
+            return scheduler().run(queue, task("copy", move || copy.perform()), "cuMemcpy");
         }
         let body: Box<dyn FnOnce() -> Result + Send> = if from == Place::Pageable {
             let (copy, staged) = self.stage();
@@ -197,7 +197,7 @@ pub fn fill<T: std::marker::Copy + Send + 'static>(
     match place {
         Place::Device => scheduler().submit(queue, task("memset", body)).map(drop),
         // Asynchronous "except when the target is pinned host memory" (cuda.h).
-        Place::Pinned | Place::Pageable => scheduler().run(queue, task("memset", body)),
+        Place::Pinned | Place::Pageable => scheduler().run(queue, task("memset", body), "cuMemset"),
     }
 }
 

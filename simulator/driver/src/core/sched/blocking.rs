@@ -20,6 +20,12 @@ pub struct Blocked {
 }
 
 impl Scheduler {
+    /// Waits for an operation that a synchronous copy has enqueued. A copy stuck behind a kernel that only
+    /// polls is a deadlock, unlike a caller who asked to wait for the kernel.
+    pub(super) fn wait_copy(&'static self, domain: DomainId, point: Point, call: &'static str) -> Result {
+        self.blocked_call(domain, call, |state| (!state.reached(point)).then_some(point))
+    }
+
     /// Waits until the queue has done all that it holds now, with what the legacy rules put before it.
     pub fn wait_queue(&self, domain: DomainId, queue: QueueId) -> Result {
         let state = self.lock();
@@ -93,7 +99,7 @@ impl Scheduler {
         let mut entry = None;
         while let Some(point) = obstacle(&state) {
             entry.get_or_insert_with(|| BlockedEntry::new(self, domain, call));
-            if stall.lasts(&state, point) > limit {
+            if stall.lasts(&state, state.bottom(point)) > limit {
                 drop(state);
                 self.report_deadlock(domain, limit);
                 self.poison(domain, Error::LAUNCH_TIMEOUT);

@@ -71,7 +71,7 @@ impl Scheduler {
     }
 
     /// Appends an operation and waits for it; runs it on this thread if it may run at once.
-    pub fn run(&'static self, queue: QueueId, work: Work) -> Result {
+    pub fn run(&'static self, queue: QueueId, work: Work, call: &'static str) -> Result {
         let mut state = self.lock();
         let point = state.push(queue, work)?;
         let domain = state.queues[&queue].domain;
@@ -81,7 +81,7 @@ impl Scheduler {
         if let Some(job) = own {
             self.execute(job);
         }
-        self.wait_points(domain, vec![point])
+        self.wait_copy(domain, point, call)
     }
 
     /// Whether everything submitted to a queue is complete, by the legacy stream's rules where it is one.

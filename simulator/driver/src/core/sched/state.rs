@@ -132,6 +132,18 @@ impl State {
         self.queues.get(&point.queue).is_none_or(|q| q.completed >= point.seq)
     }
 
+    /// What a point waits for in the end: where its queue's head waits for another queue by the legacy
+    /// rules, that queue.
+    pub(super) fn bottom(&self, point: Point) -> Point {
+        let head = self.queues.get(&point.queue).filter(|q| q.running.is_none());
+        let head = head.and_then(|q| q.operations.front());
+        match head.and_then(|o| o.after.iter().find(|p| !self.reached(**p))) {
+            // Ends: what an operation waits for was submitted before it.
+            Some(earlier) => self.bottom(*earlier),
+            None => point,
+        }
+    }
+
     /// Where a queue stands now, if something is pending there.
     fn pending(&self, id: QueueId) -> Option<Point> {
         let queue = self.queues.get(&id)?;

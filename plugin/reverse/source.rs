@@ -1,0 +1,158 @@
+//! Where a region's requests arrive: in the slot of the device library that GCC links, or in the region's own window of slots.
+
+use super::region::Region;
+use super::service::Serving;
+use super::slot::WaitWord;
+use super::window::Window;
+use super::{Shared, region};
+use crate::abi::host;
+use crate::device::Device;
+use crate::driver::{CudaError, Stream, WaitFor};
+use crate::error::{Error, Result};
+use crate::openacc::queue::AsyncQueue;
+use std::sync::Arc;
+
+/// Whether the driver took what was to be enqueued.
+type Enqueued = std::result::Result<(), CudaError>;
+
+/// A region's requests, as the thread sees them that waits for its end.
+pub trait Source {
+    /// Names the waiting thread to the gate.
+    fn waiter(&self) -> u64;
+    /// Serves a request, if this look finds one; says whether it did.
+    ///
+    /// # Errors
+    /// When the request is malformed.
+    fn serve_one(&self) -> Result<bool>;
+    /// Whether a request may be there to be served.
+    fn has_request(&self) -> bool;
+    /// The word that a stream wait watches, which every request changes.
+    fn word(&self) -> &'static dyn WaitWord;
+    /// Enqueues a wait until the word changes.
+    ///
+    /// # Errors
+    /// Those of the stream memory operation.
+    fn enqueue_wait(&self, waits: Stream) -> Enqueued;
+    /// Has the end of what is on `stream` wake the thread.
+    ///
+    /// # Errors
+    /// Those of the driver call.
+    fn notice_end(&self, stream: Stream) -> Enqueued;
+}
+
+/// The slot, which all regions of the device share.
+pub struct SlotSource {
+    device: &'static Device,
+    shared: &'static Shared,
+    region: Arc<Region>,
+}
+
+impl SlotSource {
+    /// The requests of `region`.
+    pub fn new(device: &'static Device, shared: &'static Shared, region: Arc<Region>) -> SlotSource {
+        SlotSource { device, shared, region }
+    }
+}
+
+impl Source for SlotSource {
+    fn waiter(&self) -> u64 {
+        self.region.id
+    }
+
+    fn serve_one(&self) -> Result<bool> {
+        let reverse = &self.device.reverse;
+        let Some(claim) = reverse.regions.next_request(&self.region, &self.shared.slot) else { return Ok(false) };
+        // A null queue: libgomp copies by the plugin's ordinary functions.
+        reverse.serve(Serving { device: self.device.ordinal }, || {
+            // SAFETY: the device library that GCC links posted the request, and its kernel waits for the reply.
+            unsafe { host::target_rev(&claim.request, std::ptr::null_mut()) };
+        });
+        claim.reply();
+        if reverse.regions.are_several() {
+            // Someone may be waiting for the slot to be idle again.
+            self.device.gate.wake_others();
+        }
+        Ok(true)
+    }
+
+    fn has_request(&self) -> bool {
+        self.region.has_mail() || self.shared.slot.has_request()
+    }
+
+    fn word(&self) -> &'static dyn WaitWord {
+        &self.shared.slot
+    }
+
+    fn enqueue_wait(&self, waits: Stream) -> Enqueued {
+        let address = self.shared.slot.address();
+        // Any request is not 0, and so is a cancellation.
+        // SAFETY: the slot lives as long as the context.
+        unsafe { self.device.driver.stream_wait_value_64(waits, address, u64::MAX, WaitFor::And) }
+    }
+
+    fn notice_end(&self, stream: Stream) -> Enqueued {
+        // By the host: a stream's write to the word could overwrite another region's request.
+        let (function, argument) = self.region.end_notice();
+        // SAFETY: the function takes this argument once, on any thread, and calls nothing of the driver.
+        unsafe { self.device.driver.launch_host_function(stream, function, argument) }
+    }
+}
+
+impl Drop for SlotSource {
+    fn drop(&mut self) {
+        self.device.reverse.regions.leave(&self.region);
+    }
+}
+
+/// A region's own window of slots.
+pub struct RingSource {
+    device: &'static Device,
+    shared: &'static Shared,
+    window: Arc<Window>,
+    waiter: u64,
+}
+
+impl RingSource {
+    /// The requests that come in `window`.
+    pub fn new(device: &'static Device, shared: &'static Shared, window: Arc<Window>) -> RingSource {
+        RingSource { device, shared, window, waiter: region::next_id() }
+    }
+}
+
+impl Source for RingSource {
+    fn waiter(&self) -> u64 {
+        self.waiter
+    }
+
+    fn serve_one(&self) -> Result<bool> {
+        let claim = self.window.claim().map_err(|malformed| Error::Argument(malformed.to_string()))?;
+        let Some(mut claim) = claim else { return Ok(false) };
+        let request = claim.request;
+        self.device.reverse.serve(Serving { device: self.device.ordinal }, || {
+            let queue = AsyncQueue::request(&mut claim);
+            // SAFETY: our device runtime posted the request, and its kernel waits for the reply; libgomp uses the queue only
+            // until it returns.
+            unsafe { host::target_rev(&request, queue.as_c()) };
+        });
+        claim.reply();
+        Ok(true)
+    }
+
+    fn has_request(&self) -> bool {
+        self.window.has_request()
+    }
+
+    fn word(&self) -> &'static dyn WaitWord {
+        &self.shared.bell
+    }
+
+    fn enqueue_wait(&self, waits: Stream) -> Enqueued {
+        // SAFETY: the bell lives as long as the context.
+        unsafe { self.device.driver.stream_wait_value_32(waits, self.shared.bell.address(), 1, WaitFor::And) }
+    }
+
+    fn notice_end(&self, stream: Stream) -> Enqueued {
+        // SAFETY: as above.
+        unsafe { self.device.driver.stream_write_value_32(stream, self.shared.bell.address(), 1) }
+    }
+}
