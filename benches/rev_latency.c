@@ -1,12 +1,13 @@
 // boomerang: measures: the time from one reverse-offload request to the next, in a region that makes thousands in a row
 // boomerang: sources: rev_latency_host.c
-// boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll
+// boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | BOOMERANG_DEVICE_RUNTIME=stock
 #include "bench.h"
 
 #pragma omp requires reverse_offload
 
 void stamp(void);
 void stamp_and_add(int *x, int y);
+void stamp_and_touch(char *block);
 double *intervals(int n);
 
 enum { WARM_UP = 100, REQUESTS = 10000 };
@@ -33,6 +34,18 @@ static int int_mapped(int n) {
   return result;
 }
 
+static void kib_mapped(int n) {
+#pragma omp target firstprivate(n)
+  {
+    char block[1024];
+    block[0] = 0;
+    for (int i = 0; i <= n; i++) {
+#pragma omp target device(ancestor : 1) map(always, tofrom : block)
+      stamp_and_touch(block);
+    }
+  }
+}
+
 int main(void) {
   nothing_mapped(WARM_UP);
   intervals(WARM_UP);
@@ -46,6 +59,11 @@ int main(void) {
   intervals(WARM_UP);
   int sum = int_mapped(REQUESTS);
   report_samples("request-int-mapped", intervals(REQUESTS), REQUESTS);
+  kib_mapped(WARM_UP);
+  intervals(WARM_UP);
+  kib_mapped(REQUESTS);
+  report_samples("request-kib-mapped", intervals(REQUESTS), REQUESTS);
+
   if (sum != REQUESTS + 1) {
     fprintf(stderr, "%d requests counted %d\n", REQUESTS + 1, sum);
     return 1;

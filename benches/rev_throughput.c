@@ -1,6 +1,6 @@
 // boomerang: measures: how long a request takes when 64 teams make 50 each at the same time
 // boomerang: sources: rev_throughput_host.c
-// boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll
+// boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | BOOMERANG_DEVICE_RUNTIME=stock
 #include "bench.h"
 
 #pragma omp requires reverse_offload

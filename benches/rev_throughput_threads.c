@@ -1,4 +1,4 @@
-// boomerang: measures: how long a request takes when 8 host threads are in regions with requests at the same time
+// boomerang: measures: the time per request of one host thread, and of 8 that are in regions with requests at the same time
 // boomerang: sources: rev_throughput_host.c
 // boomerang: flags: -pthread
 // boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll
@@ -25,17 +25,22 @@ static void *region(void *unused) {
   return 0;
 }
 
-int main(void) {
+static double time_threads(int n) {
   pthread_t threads[THREADS];
-  region(0);
   double start = now();
-  for (int t = 0; t < THREADS; t++)
+  for (int t = 0; t < n; t++)
     if (pthread_create(&threads[t], 0, region, 0))
-      return 1;
-  for (int t = 0; t < THREADS; t++)
+      exit(1);
+  for (int t = 0; t < n; t++)
     pthread_join(threads[t], 0);
-  report("request-8-threads", (now() - start) / (THREADS * REQUESTS), "us");
-  if (counted() != (THREADS + 1) * REQUESTS) {
+  return (now() - start) / (n * REQUESTS);
+}
+
+int main(void) {
+  region(0);
+  report("request-1-thread", time_threads(1), "us");
+  report("request-8-threads", time_threads(THREADS), "us");
+  if (counted() != (1 + 1 + THREADS) * REQUESTS) {
     fprintf(stderr, "%ld requests were served\n", counted());
     return 1;
   }

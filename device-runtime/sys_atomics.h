@@ -64,6 +64,13 @@ store_release_sys_u32 (void *address, uint32_t value)
 #endif
 }
 
+/* What this thread wrote before is seen by its team before what it writes after.  */
+static inline void
+fence_cta (void)
+{
+  asm volatile ("membar.cta;" : : : "memory");
+}
+
 /* Atomic among the device's threads; orders nothing.  */
 
 static inline uint32_t

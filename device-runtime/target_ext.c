@@ -11,6 +11,7 @@ typedef __SIZE_TYPE__ size_t;
 extern __attribute__ ((address_space (3))) uint32_t __nvptx_uni[32];
 
 __attribute__ ((address_space (3), loader_uninitialized)) uint64_t __boomerang_region;
+__attribute__ ((address_space (3), loader_uninitialized)) struct rev_region __boomerang_cache;
 
 struct target
 {
@@ -96,22 +97,22 @@ GOMP_target_ext (int device, void (*fn) (void *), size_t mapnum, void **hostaddr
   (void) flags;
   (void) depend;
   (void) args;
-  const struct rev_region *region = region_here ();
-  if (device != DEVICE_ANCESTOR || fn == 0 || region == 0)
+  struct rev_region region;
+  if (device != DEVICE_ANCESTOR || fn == 0 || !find_region (&region))
     return;
   struct target target = { (uint64_t) fn, mapnum, (const uint64_t *) hostaddrs, (const uint64_t *) sizes, kinds };
   int32_t dev_num = __gomp_additional_icvs[0];
   if (__nvptx_uni[__nvvm_read_ptx_sreg_tid_y ()] == 0)
     {
-      request (region, &target, dev_num, lanes_of_warp ());
+      request (&region, &target, dev_num, lanes_of_warp ());
       return;
     }
 #if BOOMERANG_SM >= 70
-  request (region, &target, dev_num, lane_alone ());
+  request (&region, &target, dev_num, lane_alone ());
 #else
   /* Lanes of a warp that wait for one another would wait for ever: one at a time.  */
   for (uint32_t lane = 0; lane < 32; lane++)
     if (lane == __nvvm_read_ptx_sreg_laneid ())
-      request (region, &target, dev_num, lane_alone ());
+      request (&region, &target, dev_num, lane_alone ());
 #endif
 }

@@ -58,6 +58,10 @@ pub struct Settings {
     pub inline_bytes: usize,
     /// `GOMP_NVPTX_JIT`: the JIT's optimization level, or `None` for its own default.
     pub jit_optimization: Option<u32>,
+    /// `BOOMERANG_PTX_OPT`: whether the JIT gets only what kernels reach.
+    pub ptx_opt: bool,
+    /// `BOOMERANG_CACHE`: the folder that linked code is kept in, or `None` where it isn't kept.
+    pub cache: Option<PathBuf>,
     /// `GOMP_NVPTX_PTXRW`
     pub ptx_files: PtxFiles,
     /// `GOMP_NVPTX_LOWLAT_POOL`: dynamic shared memory of each team, in bytes.
@@ -81,6 +85,8 @@ impl Default for Settings {
             ring: true,
             inline_bytes: 2048,
             jit_optimization: None,
+            ptx_opt: true,
+            cache: None,
             ptx_files: PtxFiles::Off,
             lowlat_pool: 8 * 1024,
             native_stack: None,
@@ -145,6 +151,17 @@ impl Channels {
     /// pending wait, or a mark behind a running kernel, does.
     pub fn are_narrow(self) -> bool {
         self.connections < 3
+    }
+
+    /// How many streams carry nothing but copies.
+    pub fn for_copies(self) -> usize {
+        if self.connections < 16 { 2 } else { 4 }
+    }
+
+    /// How many streams may carry marks behind kernels, so that none shares a channel with a stream for copies, the one for waits
+    /// or the NULL stream.
+    pub fn for_marks(self) -> usize {
+        (self.connections as usize).saturating_sub(self.for_copies() + 2)
     }
 }
 
@@ -258,10 +275,28 @@ mod tests {
         assert_eq!(parse_one("BOOMERANG_WAIT", "poll").0.wait, WaitPolicy::Poll);
         assert_eq!(parse_one("GOMP_NVPTX_JIT", " -O0").0.jit_optimization, Some(0));
         assert_eq!(parse_one("GOMP_NVPTX_JIT", "-O1 -O4").0.jit_optimization, Some(4));
+        assert!(!parse_one("BOOMERANG_PTX_OPT", "0").0.ptx_opt);
         assert_eq!(parse_one("GOMP_NVPTX_PTXRW", "w").0.ptx_files, PtxFiles::Write);
         assert_eq!(parse_one("GOMP_NVPTX_LOWLAT_POOL", "0").0.lowlat_pool, 0);
         assert_eq!(parse_one("GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE", "16384").0.native_stack, Some(16384));
         assert!(parse_one("OMP_TARGET_OFFLOAD", "MANDATORY").0.mandatory);
+    }
+
+    #[test]
+    fn the_cache_is_where_the_user_says_or_in_the_users_folder_for_caches() {
+        let folder = |variables: &[(&str, &str)]| {
+            let value = |asked: &str| {
+                variables.iter().find(|(name, _)| *name == asked).map(|(_, value)| value.to_string())
+            };
+            parse(value).0.cache.map(|folder| folder.to_string_lossy().into_owned())
+        };
+        let (home, xdg) = (("HOME", "/home/u"), ("XDG_CACHE_HOME", "/cache"));
+        assert_eq!(folder(&[]), None);
+        assert_eq!(folder(&[home]).as_deref(), Some("/home/u/.cache/boomerang"));
+        assert_eq!(folder(&[home, xdg]).as_deref(), Some("/cache/boomerang"));
+        assert_eq!(folder(&[home, ("XDG_CACHE_HOME", "relative")]), folder(&[home]), "as its specification says");
+        assert_eq!(folder(&[home, xdg, ("BOOMERANG_CACHE", "off")]), None);
+        assert_eq!(folder(&[home, ("BOOMERANG_CACHE", "here")]).as_deref(), Some("here"));
     }
 
     #[test]

@@ -37,8 +37,8 @@ pub struct Device {
     pub images: Mutex<Vec<Image>>,
     /// Memory whose release had to be put off.
     pub deferred: Deferred,
-    /// What the program was told of the device.
-    pub texts: openacc::property::Texts,
+    /// What OpenACC keeps.
+    pub openacc: openacc::State,
     handle: driver::Device,
     settings: &'static Settings,
     /// Set when a kernel has failed: the context is of no use any more.
@@ -70,22 +70,23 @@ impl Device {
         if !attrs.unified_addressing {
             return Err(Error::Argument(format!("{}: no unified addressing", attrs.name)));
         }
+        let _current = ContextGuard::enter(driver, context)?;
         if let Some(bytes) = settings.native_stack {
-            let _current = ContextGuard::enter(driver, context)?;
             driver.set_limit(CUlimit::CU_LIMIT_STACK_SIZE, bytes)?;
         }
+        let channels = env::channels();
         Ok(Device {
             ordinal,
             driver,
             context,
             attrs,
             gate: Gate::default(),
-            staging: staging::Pool::default(),
-            launch: launch::State::default(),
+            staging: staging::Pool::new(driver, channels.for_copies())?,
+            launch: launch::State::new(channels.for_marks()),
             reverse: reverse::State::default(),
             images: Mutex::default(),
             deferred: Deferred::default(),
-            texts: openacc::property::Texts::default(),
+            openacc: openacc::State::default(),
             handle,
             settings,
             lost: OnceLock::new(),

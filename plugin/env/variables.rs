@@ -1,5 +1,7 @@
 //! The list of the environment variables that the plugin reads. `docs/environment.md` holds [`documentation`].
 
+use std::path::Path;
+
 use super::{DeviceChoice, PtxFiles, Settings, WaitPolicy};
 
 /// A variable that the plugin reads.
@@ -100,6 +102,59 @@ pub const VARIABLES: &[Variable] = &[
                 "1" => true,
                 _ => return None,
             };
+            Some(())
+        },
+    },
+    Variable {
+        name: "BOOMERANG_PTX_OPT",
+        allowed: "0, 1",
+        default: "1",
+        help: "0 gives the driver's PTX compiler all of the program's device code as it is; with 1 it gets what target regions \
+               can reach, which is ready several times sooner.",
+        apply: |settings, value| {
+            settings.ptx_opt = match value {
+                "0" => false,
+                "1" => true,
+                _ => return None,
+            };
+            Some(())
+        },
+    },
+    // These three in this order: each overrides the one before.
+    Variable {
+        name: "HOME",
+        allowed: "an absolute path",
+        default: "not set",
+        help: "The user's folder, for the default of BOOMERANG_CACHE.",
+        apply: |settings, value| {
+            if value.starts_with('/') {
+                settings.cache = Some(Path::new(value).join(".cache/boomerang"));
+            }
+            // Anything else is not for us to judge.
+            Some(())
+        },
+    },
+    Variable {
+        name: "XDG_CACHE_HOME",
+        allowed: "an absolute path",
+        default: "`$HOME/.cache`",
+        help: "The user's folder for caches, for the default of BOOMERANG_CACHE.",
+        apply: |settings, value| {
+            if value.starts_with('/') {
+                settings.cache = Some(Path::new(value).join("boomerang"));
+            }
+            // XDG Base Directory Specification: a relative path is to be ignored.
+            Some(())
+        },
+    },
+    Variable {
+        name: "BOOMERANG_CACHE",
+        allowed: "off, or a path",
+        default: "`$XDG_CACHE_HOME/boomerang`",
+        help: "The folder that device code is kept in when the driver has compiled and linked it, for the next start of the \
+               program: at most 256 MiB, of which the least recently used goes first. Where it can't be written, nothing is kept.",
+        apply: |settings, value| {
+            settings.cache = (value != "off").then(|| value.into());
             Some(())
         },
     },

@@ -3,7 +3,7 @@
 //! Two rewrites of the text that goes into the JIT: the object that defines `GOMP_target_ext` calls it something else, and every
 //! kernel stores, as it starts, where its region is: in front of its soft stacks. Then our object is linked in.
 
-use crate::reverse::wire::REGION_BYTES;
+use crate::reverse::wire::{self, REGION_BYTES};
 use std::borrow::Cow;
 use std::ffi::CStr;
 use std::fmt::Write;
@@ -12,8 +12,10 @@ use std::fmt::Write;
 const STOCK_NAME: &str = "__boomerang_stock_target_ext";
 /// How GCC announces the definition (mkoffload and nvptx-none-ld rely on the form of these lines).
 const DEFINITION: &str = "// BEGIN GLOBAL FUNCTION DEF: GOMP_target_ext\n";
-/// The shared variable that kernels set, one per team.
+/// The shared variables that kernels set, one each per team: where their region is, and the copy of it that our runtime makes,
+/// whose first word is 0 until it has (`device-runtime/ring.h`).
 const REGION: &str = "__boomerang_region";
+const CACHE: &str = "__boomerang_cache";
 
 /// Our device runtime for a device of this compute capability, as `sm_` names it.
 pub fn runtime(compute_capability: u32) -> &'static CStr {
@@ -71,7 +73,9 @@ fn mark_regions(text: &str) -> Option<Cow<'_, str>> {
     let preamble = text.find(PREAMBLE)? + PREAMBLE.len();
     let mut out = String::with_capacity(text.len() + 4096);
     out.push_str(&text[..preamble]);
-    writeln!(out, ".extern .shared .align 8 .u64 {REGION};").expect("a String takes everything");
+    let cache_bytes = size_of::<wire::Region>();
+    write!(out, ".extern .shared .align 8 .u64 {REGION};\n.extern .shared .align 8 .b8 {CACHE}[{cache_bytes}];\n")
+        .expect("a String takes everything");
     let mut rest = &text[preamble..];
     while let Some(at) = rest.find(ENTRY) {
         let head = &rest[at + ENTRY.len()..];
@@ -110,7 +114,10 @@ fn prologue(head: &str) -> Option<String> {
         }
         _ => "mov.u64 %boomerang,0;\n".into(),
     };
-    Some(format!("\n{{\n.reg .u64 %boomerang;\n{value}st.shared.u64 [{REGION}],%boomerang;\n}}"))
+    Some(format!(
+        "\n{{\n.reg .u64 %boomerang;\n.reg .u32 %none;\n{value}st.shared.u64 [{REGION}],%boomerang;\n\
+         mov.u32 %none,0;\nst.shared.u32 [{CACHE}],%none;\n}}"
+    ))
 }
 
 #[cfg(test)]
@@ -149,10 +156,10 @@ mod tests {
         let objects = inject(&[&library, &program]).expect("known form");
         assert!(matches!(mark_regions(&library), Some(Cow::Borrowed(_))));
         assert!(objects[1].contains(".extern .shared .align 8 .u64 __boomerang_region;"));
-        let kernel = "%sz)\n{\n{\n.reg .u64 %boomerang;\nld.param.u64 %boomerang,[%stack];\nsub.u64 %boomerang,%boomerang,256;\n";
+        let kernel = "%sz)\n{\n{\n.reg .u64 %boomerang;\n.reg .u32 %none;\nld.param.u64 %boomerang,[%stack];\nsub.u64 %boomerang,%boomerang,256;\n";
         assert!(objects[1].contains(kernel), "{}", objects[1]);
         assert!(
-            objects[1].contains("ctors__entry\n{\n{\n.reg .u64 %boomerang;\nmov.u64 %boomerang,0;\n"),
+            objects[1].contains("ctors__entry\n{\n{\n.reg .u64 %boomerang;\n.reg .u32 %none;\nmov.u64 %boomerang,0;\n"),
             "{}",
             objects[1]
         );

@@ -5,6 +5,10 @@ use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
+use super::cache::{Cache, Key};
+use super::load::LOOKED_UP;
+use super::prune::prune;
+use super::reach::Reach;
 use super::{Descriptor, Protocol, inject};
 use crate::abi::host;
 use crate::device::Device;
@@ -13,14 +17,47 @@ use crate::driver::{CudaError, Module};
 use crate::env::{self, PtxFiles};
 use crate::error::{Error, Result};
 
+/// An image, linked and loaded.
+pub struct Linked {
+    /// Its code.
+    pub module: Module,
+    /// How its kernels post reverse-offload requests.
+    pub protocol: Protocol,
+    /// Whether a kernel of it may print and go on.
+    pub prints: bool,
+}
+
 /// Links `image` and loads it in the current context.
 ///
 /// # Errors
 /// What the JIT says, with its log.
-pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<(Module, Protocol)> {
-    let started = Instant::now();
+pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<Linked> {
     let texts = image.objects.iter().map(|text| exchange(image, text)).collect::<Result<Vec<_>>>()?;
+    let (texts, prints) = reduce(image, texts);
     let (texts, protocol) = add_runtime(device, texts);
+    let cache = env::settings().cache.as_deref().map(|folder| (Cache::new(folder), key(device, &texts)));
+    let kept = cache.as_ref().and_then(|(cache, key)| cache.get(key));
+    let module = match kept.map(|cubin| load(device, image, &cubin)).transpose()? {
+        Some(Ok(module)) => {
+            host::debug(|| format!("offload image {}: compiled before", image.name));
+            module
+        }
+        // Also what a driver refuses that once made it.
+        None | Some(Err(_)) => {
+            let started = Instant::now();
+            let cubin = compile(device, image, &texts)?;
+            host::debug(|| format!("offload image {}: compiled in {:?}", image.name, started.elapsed()));
+            let module = load(device, image, &cubin)?
+                .map_err(|error| device.failed(error, || format!("offload image {}", image.name)))?;
+            cache.iter().for_each(|(cache, key)| cache.put(key, &cubin));
+            module
+        }
+    };
+    Ok(Linked { module, protocol, prints })
+}
+
+/// Has the JIT compile and link the texts of an image.
+fn compile(device: &Device, image: &Descriptor<'_>, texts: &[Cow<'_, CStr>]) -> Result<Vec<u8>> {
     let mut linker = Linker::new(device.driver, env::settings().jit_optimization)
         .map_err(|error| device.failed(error, || format!("offload image {}", image.name)))?;
     for (number, text) in texts.iter().enumerate() {
@@ -35,17 +72,65 @@ pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<(Module, Protocol
             ));
         }
     }
-    let completed = linker.complete().map(|cubin| cubin.as_ptr());
-    let cubin = completed.map_err(|error| refused(device, image, &linker, error, "linking"))?;
-    host::debug(|| format!("offload image {}: linked in {:?}", image.name, started.elapsed()));
-    // SAFETY: the linker made the cubin and still lives.
-    let load = || unsafe { device.driver.load_module(cubin.cast()) };
-    let loaded =
-        device.launch.running.when_none(|| device.reverse.is_serving(), || device.gate.run_blocking(load));
-    let loaded = loaded
-        .ok_or_else(|| image.wrong("cannot be loaded while a kernel waits for a reverse-offload block"))?;
-    let module = loaded.map_err(|error| device.failed(error, || format!("offload image {}", image.name)))?;
-    Ok((module, protocol))
+    let completed = linker.complete().map(<[u8]>::to_vec);
+    completed.map_err(|error| refused(device, image, &linker, error, "linking"))
+}
+
+/// Loads a cubin that the linker made.
+fn load(
+    device: &Device,
+    image: &Descriptor<'_>,
+    cubin: &[u8],
+) -> Result<std::result::Result<Module, CudaError>> {
+    // SAFETY: a complete cubin.
+    let load = || unsafe { device.driver.load_module(cubin.as_ptr().cast()) };
+    device
+        .launch
+        .running
+        .when_none(|| device.reverse.is_serving(), || device.gate.run_blocking(load))
+        .ok_or_else(|| image.wrong("cannot be loaded while a kernel waits for a reverse-offload block"))
+}
+
+/// All that the linker's result depends on.
+fn key(device: &Device, texts: &[Cow<'_, CStr>]) -> Key {
+    // The driver's build: the version of CUDA that it says it has does not tell one release from the next. None under WSL.
+    let build = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
+    let circumstances = format!(
+        "{}\nsm_{}\n{:?}\n{build}\n{:?}",
+        device.attrs.name,
+        device.attrs.compute_capability,
+        device.driver.version().ok(),
+        env::settings().jit_optimization
+    );
+    Key::of([circumstances.as_bytes()].into_iter().chain(texts.iter().map(|text| text.to_bytes())))
+}
+
+/// Leaves out of the texts what no kernel reaches, and tells whether a kernel may print and go on.
+fn reduce<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a, CStr>>, bool) {
+    if !env::settings().ptx_opt {
+        return (texts, true);
+    }
+    let pruned = || {
+        let objects: Vec<&str> = texts.iter().map(|text| text.to_str().ok()).collect::<Option<_>>()?;
+        let variables = image.variables.iter().map(|name| name.to_str().ok());
+        let names: Vec<&str> = variables.chain(LOOKED_UP.map(Some)).collect::<Option<_>>()?;
+        let reach = Reach::of(&objects, &names)?;
+        Some((prune(&objects, &reach), reach.prints))
+    };
+    let Some((pruned, prints)) = pruned() else {
+        host::debug(|| {
+            format!("offload image {}: device code of unknown form, compiled as it is", image.name)
+        });
+        return (texts, true);
+    };
+    host::debug(|| {
+        let before: usize = texts.iter().map(|text| text.to_bytes().len()).sum();
+        let after: usize = pruned.iter().map(String::len).sum();
+        let (name, objects) = (&image.name, pruned.len());
+        format!("offload image {name}: kernels reach {after} of {before} bytes, in {objects} PTX objects")
+    });
+    let c_text = |text| Cow::Owned(CString::new(text).expect("it was one before"));
+    (pruned.into_iter().map(c_text).collect(), prints)
 }
 
 /// Puts our device runtime in place of libgomp's, where the texts have the form for it.

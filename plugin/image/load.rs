@@ -7,6 +7,7 @@ use cudarc::driver::sys::CUfunction_attribute::{
     CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_FUNC_ATTRIBUTE_NUM_REGS,
 };
 
+use super::link::Linked;
 use super::symbols::Symbols;
 use super::{Descriptor, Image, Kernel, Protocol, descriptor, indirect, link};
 use crate::abi::host;
@@ -28,6 +29,9 @@ const INDIRECT_TABLE: &str = "$offload_ind_func_table";
 /// Pointers to the tables of `indirect` (`GOMP_INDIRECT_ADDR_MAP` and `_HMAP` of libgomp-plugin.h).
 const INDIRECT_LIST: &str = "__gomp_indirect_addr_map";
 const INDIRECT_HASH_TABLE: &str = "__gomp_indirect_addr_hmap";
+/// All of these: what is looked up in an image besides its kernels and variables.
+pub const LOOKED_UP: [&str; 7] =
+    [CLOCK_TICK, ICVS, REVERSE_SLOT, FUNCTION_TABLE, INDIRECT_TABLE, INDIRECT_LIST, INDIRECT_HASH_TABLE];
 
 /// Start and end of what a host address maps to: `struct addr_pair`.
 #[repr(C)]
@@ -69,10 +73,10 @@ pub fn load(
     host_indirect: &[u64],
 ) -> Result<Loaded> {
     let _context = device.enter()?;
-    let (module, protocol) = link::link(device, image)?;
+    let Linked { module, protocol, prints } = link::link(device, image)?;
     let mut symbols = Symbols::default();
     image.objects.iter().for_each(|text| symbols.add(text.to_bytes()));
-    let mut loader = Loader { device, image, module, symbols, memory: vec![] };
+    let mut loader = Loader { device, image, module, prints, symbols, memory: vec![] };
     let result = loader.load(address as usize, reverse.then_some(protocol), host_indirect);
     result.inspect_err(|_| {
         // SAFETY: nobody has heard of the module yet, nor of its memory.
@@ -84,6 +88,8 @@ struct Loader<'a> {
     device: &'static Device,
     image: &'a Descriptor<'a>,
     module: Module,
+    /// Whether a kernel may print and go on.
+    prints: bool,
     symbols: Symbols<'a>,
     /// Device memory that goes with the image.
     memory: Vec<DevicePtr>,
@@ -139,6 +145,7 @@ impl Loader<'_> {
                     block_threads: 0,
                     dims,
                     requests,
+                    prints: self.prints,
                 });
             }
             let function = self.check(found, &text)?;
@@ -153,6 +160,7 @@ impl Loader<'_> {
                 name: text,
                 dims,
                 requests,
+                prints: self.prints,
             })
         };
         let kernels = self.image.functions.iter().map(kernel).collect::<Result<_>>()?;
@@ -177,7 +185,9 @@ impl Loader<'_> {
         let (name, device) = (&self.image.name, self.device);
         match protocol {
             Protocol::Slot => {
-                host::debug(|| format!("offload image {name}: requests come through libgomp's slot, one at a time"));
+                host::debug(|| {
+                    format!("offload image {name}: requests come through libgomp's slot, one at a time")
+                });
                 self.check(device.reverse.attach(device, slot), REVERSE_SLOT)?;
             }
             Protocol::Ring => {

@@ -1,10 +1,14 @@
 //! Offload images: what mkoffload put into the program, made into loaded modules.
 
+pub mod cache;
 pub mod descriptor;
 pub mod indirect;
 pub mod inject;
+pub mod items;
 pub mod link;
 pub mod load;
+pub mod prune;
+pub mod reach;
 pub mod symbols;
 
 use std::sync::Arc;
@@ -38,6 +42,8 @@ pub struct Kernel {
     pub dims: [u16; 3],
     /// How it makes reverse-offload requests, if it may make any.
     pub requests: Option<Protocol>,
+    /// Whether a kernel of its image may print and go on: what it printed is then shown at its end.
+    pub prints: bool,
 }
 
 impl Kernel {
@@ -106,6 +112,7 @@ mod tests {
             block_threads: 1,
             dims: [0; 3],
             requests: None,
+            prints: false,
         };
         Image {
             address: 0,

@@ -4,8 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use super::items::{Item, Kind, items};
 
-/// mkoffload's tables of functions begin with this.
-const TABLES: &str = "$offload_";
 /// The driver's function that prints.
 const PRINT: &str = "vprintf";
 /// libgomp's functions that print only in a kernel that they then end with a trap (libgomp/error.c; `exit` is one on the device), or
@@ -23,14 +21,14 @@ pub struct Reach<'a> {
 }
 
 impl<'a> Reach<'a> {
-    /// Looks at the texts of an image. Needed are all kernels, mkoffload's tables, what is called one of `names`, and all that
+    /// Looks at the texts of an image. Needed are all kernels, what is called one of `names`, and all that
     /// these use, however indirectly. None where a text has a form that isn't known.
     pub fn of(texts: &[&'a str], names: &[&str]) -> Option<Reach<'a>> {
         let objects = texts.iter().map(|text| items(text)).collect::<Option<Vec<_>>>()?;
         let names: HashSet<&str> = names.iter().copied().collect();
         let is_root = |item: &Item<'_>| match item.kind {
             Kind::Kernel => true,
-            Kind::Definition => item.name.starts_with(TABLES) || names.contains(item.name),
+            Kind::Definition => names.contains(item.name),
             Kind::Header | Kind::Declaration => false,
         };
         let index = Index::of(&objects);
@@ -143,7 +141,8 @@ mod tests {
 
     #[test]
     fn what_a_kernel_uses_is_needed_and_nothing_else() {
-        let reach = Reach::of(&[PROGRAM, LIBRARY], &["looked_up"]).expect("known form");
+        let reach =
+            Reach::of(&[PROGRAM, LIBRARY], &["looked_up", "$offload_ind_func_table"]).expect("known form");
         assert_eq!(needed(&reach, 0), ["by_call", "by_load", "own", "shared_name", "main$_omp_fn$0"]);
         let library = [
             "by_call",

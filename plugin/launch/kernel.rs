@@ -31,9 +31,10 @@ pub fn run(device: &'static Device, kernel: &Kernel, vars: u64, wanted: Requeste
     let mut stacks = pool.take(device, u64::from(teams) * u64::from(threads))?;
     let shape = Shape { grid: [teams, 1, 1], block: [WARP, threads, 1], shared: device.lowlat_pool() };
     let requests = kernel.requests.map(|protocol| device.reverse.source(device, protocol, &mut stacks)).transpose()?;
+    let arguments = [vars, stacks.base(), STACK_BYTES];
     // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
     // variables, by libgomp's contract.
-    unsafe { launch(device, kernel.function, &shape, &[vars, stacks.base(), STACK_BYTES], requests.as_deref()) }?;
+    unsafe { launch(device, kernel.function, &shape, &arguments, kernel.prints, requests.as_deref()) }?;
     pool.give_back(stacks);
     Ok(())
 }
@@ -49,7 +50,7 @@ pub fn run_once(device: &'static Device, function: Function, with_stack: bool) -
     let end = stacks.as_ref().map(|stacks| stacks.base() + STACK_BYTES);
     let shape = Shape { grid: [1; 3], block: [1; 3], shared: 0 };
     // SAFETY: the kernels that newlib and mkoffload make take this argument or none; the stack lives until it has ended.
-    unsafe { launch(device, function, &shape, end.as_slice(), None) }?;
+    unsafe { launch(device, function, &shape, end.as_slice(), true, None) }?;
     stacks.into_iter().for_each(|stacks| pool.give_back(stacks));
     Ok(())
 }
@@ -63,6 +64,7 @@ unsafe fn launch(
     function: Function,
     shape: &Shape,
     arguments: &[u64],
+    prints: bool,
     requests: Option<&dyn Source>,
 ) -> Result<()> {
     let driver = device.driver;
@@ -75,8 +77,10 @@ unsafe fn launch(
     queue.mark_end(driver)?;
     state.launched.fetch_add(1, Ordering::Relaxed);
     wait::until_end(device, &queue, requests)?;
-    // Has the driver print what the kernel printed (CUDA C++ Programming Guide, formatted output).
-    driver.synchronize_stream(queue.stream)?;
+    if prints {
+        // Has the driver print what the kernel printed (CUDA C++ Programming Guide, formatted output). It takes microseconds.
+        driver.synchronize_stream(queue.stream)?;
+    }
     state.running.end();
     state.queues.give_back(queue);
     Ok(())

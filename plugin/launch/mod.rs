@@ -10,7 +10,7 @@ use crate::driver::DevicePtr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What one device keeps for launches.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct State {
     queues: queue::Pool,
     stacks: stacks::Pool,
@@ -20,6 +20,16 @@ pub struct State {
 }
 
 impl State {
+    /// `marks`: how many queues may have end marks.
+    pub fn new(marks: usize) -> State {
+        State {
+            queues: queue::Pool::new(marks),
+            stacks: stacks::Pool::default(),
+            launched: AtomicU64::new(0),
+            running: running::Running::default(),
+        }
+    }
+
     /// Device memory that no region uses now, for the caller to free.
     pub fn release_memory(&self) -> Vec<DevicePtr> {
         self.stacks.drain()

@@ -48,29 +48,42 @@ impl Queue {
 }
 
 /// The queues that no thread uses now, and end words for new ones.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Pool {
     free: Mutex<Vec<Queue>>,
-    words: Mutex<Vec<&'static AtomicU32>>,
+    words: Mutex<Words>,
+}
+
+#[derive(Debug)]
+struct Words {
+    free: Vec<&'static AtomicU32>,
+    /// How many more may be given out: a mark holds back the streams that share its stream's hardware channel.
+    left: usize,
 }
 
 impl Pool {
-    /// Takes a queue, or makes one. `end_word`: whether the device has stream memory operations.
+    /// An empty pool, `marks` of whose queues may have end words.
+    pub fn new(marks: usize) -> Pool {
+        Pool { free: Mutex::default(), words: Mutex::new(Words { free: Vec::new(), left: marks }) }
+    }
+
+    /// Takes a queue, or makes one: with an end word if `end_word` says that the device can write it, and there are channels left.
     ///
     /// # Errors
     /// Those of the driver calls that make streams, events and pinned memory.
     pub fn take(&self, driver: &Driver, end_word: bool) -> Result<Queue, CudaError> {
-        if let Some(queue) = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+        let pooled = {
+            let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+            // The queues with end words were made first and are the better ones.
+            let best = free.iter().rposition(|queue| queue.end.is_some()).or(free.len().checked_sub(1));
+            best.map(|best| free.swap_remove(best))
+        };
+        if let Some(queue) = pooled {
             return Ok(queue);
         }
-        let end = if end_word { Some(self.take_word(driver)?) } else { None };
+        let end = if end_word { self.take_word(driver)? } else { None };
         let region = end.map_or(0, |end| end.load(Ordering::Relaxed));
-        Ok(Queue {
-            stream: driver.create_stream()?,
-            event: driver.create_event(true)?,
-            end,
-            region,
-        })
+        Ok(Queue { stream: driver.create_stream()?, event: driver.create_event(true)?, end, region })
     }
 
     /// Gives a queue back. Its kernel is done.
@@ -78,18 +91,21 @@ impl Pool {
         self.free.lock().unwrap_or_else(PoisonError::into_inner).push(queue);
     }
 
-    fn take_word(&self, driver: &Driver) -> Result<&'static AtomicU32, CudaError> {
+    fn take_word(&self, driver: &Driver) -> Result<Option<&'static AtomicU32>, CudaError> {
         let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(word) = words.pop() {
-            return Ok(word);
+        if words.left == 0 {
+            return Ok(None);
         }
-        let page = driver.host_alloc(PAGE)?.cast::<u8>();
-        // SAFETY: the page was just allocated and is this many bytes long.
-        unsafe { page.write_bytes(0, PAGE) };
-        for offset in (0..PAGE).step_by(LINE) {
-            // SAFETY: within the page, aligned; the page is never freed while the context lives, and only atomics touch it.
-            words.push(unsafe { AtomicU32::from_ptr(page.add(offset).cast()) });
+        if words.free.is_empty() {
+            let page = driver.host_alloc(PAGE)?.cast::<u8>();
+            // SAFETY: the page was just allocated and is this many bytes long.
+            unsafe { page.write_bytes(0, PAGE) };
+            for offset in (0..PAGE).step_by(LINE) {
+                // SAFETY: within the page, aligned; the page is never freed while the context lives, and only atomics touch it.
+                words.free.push(unsafe { AtomicU32::from_ptr(page.add(offset).cast()) });
+            }
         }
-        Ok(words.pop().expect("a page holds words"))
+        words.left -= 1;
+        Ok(words.free.pop())
     }
 }

@@ -8,9 +8,10 @@ use std::ffi::c_void;
 
 use cudarc::driver::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUmemorytype};
 
+use super::addresses;
 use super::staging::Staging;
 use crate::device::Device;
-use crate::driver::{CudaError, DevicePtr, Stream};
+use crate::driver::{CudaError, DevicePtr, Driver, Stream};
 use crate::error::Result;
 
 /// Copies to the device.
@@ -21,10 +22,16 @@ use crate::error::Result;
 /// # Safety
 /// `bytes` bytes at `from` can be read and nobody writes them meanwhile.
 pub unsafe fn to_device(device: &Device, to: DevicePtr, from: *const c_void, bytes: usize) -> Result<()> {
-    let doing = || format!("copy of {bytes} bytes from host {from:p} to device {to:#x}");
-    run(device, bytes, doing, |staging| {
+    if bytes > 0 {
+        addresses::check(from, to)?;
+    }
+    let doing = || {
+        let doubt = addresses::doubt(device, to, bytes);
+        format!("copy of {bytes} bytes from host {from:p} to device {to:#x}{doubt}")
+    };
+    run(device, bytes, doing, |driver, staging| {
         // SAFETY: the caller's promise.
-        unsafe { staging.to_device(device.driver, to, from, bytes) }
+        unsafe { staging.to_device(driver, to, from, bytes) }
     })
 }
 
@@ -36,10 +43,16 @@ pub unsafe fn to_device(device: &Device, to: DevicePtr, from: *const c_void, byt
 /// # Safety
 /// `bytes` bytes at `to` can be written and nobody else uses them meanwhile.
 pub unsafe fn to_host(device: &Device, to: *mut c_void, from: DevicePtr, bytes: usize) -> Result<()> {
-    let doing = || format!("copy of {bytes} bytes from device {from:#x} to host {to:p}");
-    run(device, bytes, doing, |staging| {
+    if bytes > 0 {
+        addresses::check(to, from)?;
+    }
+    let doing = || {
+        let doubt = addresses::doubt(device, from, bytes);
+        format!("copy of {bytes} bytes from device {from:#x} to host {to:p}{doubt}")
+    };
+    run(device, bytes, doing, |driver, staging| {
         // SAFETY: the caller's promise.
-        unsafe { staging.to_host(device.driver, to, from, bytes) }
+        unsafe { staging.to_host(driver, to, from, bytes) }
     })
 }
 
@@ -49,9 +62,9 @@ pub unsafe fn to_host(device: &Device, to: *mut c_void, from: DevicePtr, bytes: 
 /// When the driver refuses.
 pub fn on_device(device: &Device, to: DevicePtr, from: DevicePtr, bytes: usize) -> Result<()> {
     let doing = || format!("copy of {bytes} bytes from device {from:#x} to device {to:#x}");
-    run(device, bytes, doing, |staging| {
-        device.driver.copy_on_device_async(to, from, bytes, staging.stream)?;
-        device.driver.synchronize_stream(staging.stream)
+    run(device, bytes, doing, |driver, staging| {
+        driver.copy_on_device_async(to, from, bytes, staging.stream)?;
+        driver.synchronize_stream(staging.stream)
     })
 }
 
@@ -61,9 +74,9 @@ pub fn on_device(device: &Device, to: DevicePtr, from: DevicePtr, bytes: usize) 
 /// When the driver refuses.
 pub fn fill(device: &Device, address: DevicePtr, value: u8, bytes: usize) -> Result<()> {
     let doing = || format!("filling {bytes} bytes at device {address:#x}");
-    run(device, bytes, doing, |staging| {
-        device.driver.memset_async(address, value, bytes, staging.stream)?;
-        device.driver.synchronize_stream(staging.stream)
+    run(device, bytes, doing, |driver, staging| {
+        driver.memset_async(address, value, bytes, staging.stream)?;
+        driver.synchronize_stream(staging.stream)
     })
 }
 
@@ -72,7 +85,7 @@ fn run(
     device: &Device,
     bytes: usize,
     doing: impl FnOnce() -> String,
-    copy: impl FnOnce(&Staging) -> std::result::Result<(), CudaError>,
+    copy: impl FnOnce(&Driver, &Staging) -> std::result::Result<(), CudaError>,
 ) -> Result<()> {
     if bytes == 0 {
         return Ok(());
@@ -81,6 +94,7 @@ fn run(
     device
         .driver
         .finish_null_stream()
+        .and_then(|()| device.openacc.join(device))
         .and_then(|()| device.staging.with(device.driver, copy))
         .map_err(|error| device.failed(error, doing))
 }
@@ -131,7 +145,7 @@ pub unsafe fn part(device: &Device, to: Part, from: Part, [planes, rows, bytes]:
     let (to_kind, to_host, to_device) = to.side();
     let no_array: CUarray = std::ptr::null_mut();
     // An absurd size is the driver's to refuse.
-    run(device, planes.saturating_mul(rows).saturating_mul(bytes), doing, |_| {
+    run(device, planes.saturating_mul(rows).saturating_mul(bytes), doing, |driver, _| {
         if planes == 1 {
             // Any pitch is allowed, unlike in three dimensions.
             let copy = CUDA_MEMCPY2D {
@@ -153,7 +167,7 @@ pub unsafe fn part(device: &Device, to: Part, from: Part, [planes, rows, bytes]:
                 Height: rows,
             };
             // SAFETY: the caller's promise.
-            unsafe { device.driver.copy_2d(&copy) }?;
+            unsafe { driver.copy_2d(&copy) }?;
         } else {
             let copy = CUDA_MEMCPY3D {
                 srcXInBytes: 0,
@@ -183,9 +197,9 @@ pub unsafe fn part(device: &Device, to: Part, from: Part, [planes, rows, bytes]:
                 Depth: planes,
             };
             // SAFETY: the caller's promise.
-            unsafe { device.driver.copy_3d(&copy) }?;
+            unsafe { driver.copy_3d(&copy) }?;
         }
-        device.driver.synchronize_stream(Stream::NULL)
+        driver.synchronize_stream(Stream::NULL)
     })
 }
 

@@ -1,5 +1,6 @@
 //! Memory of the devices, and of the host where devices reach it.
 
+pub mod addresses;
 pub mod alloc;
 pub mod copy;
 pub mod host;

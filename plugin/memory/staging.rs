@@ -1,15 +1,16 @@
-//! What copies go through: streams that carry nothing else, and a pinned buffer with each for the small ones.
+//! What copies go through: streams that carry nothing else.
 //!
 //! A copy must not wait for a kernel: libgomp copies under its device lock, which it also takes to serve a reverse-offload
-//! request that a kernel waits for. Streams share hardware channels, and a channel whose head waits for a kernel holds back
-//! everything behind it. Copies that the copy engine makes have channels of their own; but the driver sends a small copy from
-//! pageable memory, up to 64 KiB, through a compute channel (measured on an H200, docs/driver.md). From pinned memory it doesn't.
+//! request that a kernel waits for. Streams share hardware channels, and a mark behind a running kernel holds back everything
+//! that comes behind it in its channel. The driver sends a copy of up to 64 KiB from pageable memory through its stream's channel
+//! (measured on an H200, docs/driver.md). So these streams are made first, before any stream with kernels, and no more streams with marks
+//! are made than there are channels left (`crate::launch::queue`).
 
 use crate::driver::{CudaError, DevicePtr, Driver, Stream};
 use std::ffi::c_void;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Bytes of a buffer. Larger copies go straight from and to the program's memory; the driver stages those by the copy engine.
+/// Bytes of a buffer, through which small copies to the host go: from pinned memory that takes 6.5 us, from pageable 8.9.
 const BUFFER: usize = 64 * 1024;
 
 /// A stream for copies. One thread uses it at a time.
@@ -42,14 +43,7 @@ impl Staging {
         from: *const c_void,
         bytes: usize,
     ) -> Result<(), CudaError> {
-        let from = if bytes <= BUFFER {
-            // SAFETY: the buffer is long enough, and ours; the rest is the caller's promise.
-            unsafe { self.buffer.copy_from_nonoverlapping(from, bytes) };
-            self.buffer.cast_const()
-        } else {
-            from
-        };
-        // SAFETY: the caller's promise, or the buffer's; the copy is done when this returns.
+        // SAFETY: the caller's promise; the copy is done when this returns.
         unsafe { driver.copy_to_device_async(to, from, bytes, self.stream) }?;
         driver.synchronize_stream(self.stream)
     }
@@ -80,28 +74,38 @@ impl Staging {
     }
 }
 
-/// The stagings that no thread uses now.
-#[derive(Debug, Default)]
-pub struct Pool(Mutex<Vec<Staging>>);
+/// A device's stagings.
+#[derive(Debug)]
+pub struct Pool {
+    free: Mutex<Vec<Staging>>,
+    given_back: Condvar,
+}
 
 impl Pool {
-    /// Makes a copy by a staging of the pool, or a new one.
+    /// Makes `count` stagings. The device's context is current.
     ///
     /// # Errors
-    /// Those of the copy, and of the driver calls that make streams and pinned memory. What a failed copy used isn't used again.
+    /// Those of the driver calls that make streams and pinned memory.
+    pub fn new(driver: &Driver, count: usize) -> Result<Pool, CudaError> {
+        let free = (0..count).map(|_| Staging::new(driver)).collect::<Result<_, _>>()?;
+        Ok(Pool { free: Mutex::new(free), given_back: Condvar::new() })
+    }
+
+    /// Makes a copy with a staging that no other thread uses.
+    ///
+    /// # Errors
+    /// Those of the copy.
     pub fn with<T>(
         &self,
         driver: &Driver,
-        copy: impl FnOnce(&Staging) -> Result<T, CudaError>,
+        copy: impl FnOnce(&Driver, &Staging) -> Result<T, CudaError>,
     ) -> Result<T, CudaError> {
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let free = lock().pop();
-        let staging = match free {
-            Some(staging) => staging,
-            None => Staging::new(driver)?,
-        };
-        let done = copy(&staging)?;
+        let lock = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = |free| self.given_back.wait_while(free, |free: &mut Vec<_>| free.is_empty());
+        let staging = wait(lock()).unwrap_or_else(PoisonError::into_inner).pop().expect("waited for one");
+        let done = copy(driver, &staging);
         lock().push(staging);
-        Ok(done)
+        self.given_back.notify_one();
+        done
     }
 }

@@ -48,7 +48,7 @@ pub unsafe fn run(
         told.end();
     }
     if queue.is_none() {
-        device.driver.synchronize_stream(stream).map_err(failed)?;
+        device.openacc.finish(device).map_err(failed)?;
     }
     Ok(())
 }

@@ -6,5 +6,7 @@ pub mod exec;
 pub mod profiling;
 pub mod property;
 pub mod queue;
+pub mod state;
 
 pub use queue::{AsyncQueue, RequestCopies};
+pub use state::State;

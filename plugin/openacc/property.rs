@@ -48,7 +48,7 @@ pub struct Texts {
 /// Those of the driver.
 pub fn value(device: &'static Device, property: c_int) -> Result<Value> {
     let failed = |error| device.failed(error, || "query of a property".into());
-    let texts = &device.texts;
+    let texts = &device.openacc.texts;
     Ok(match property {
         property::MEMORY => {
             Value { number: device.driver.device_memory(*device.handle()).map_err(failed)? }

@@ -8,6 +8,7 @@ use super::callback::Callback;
 use crate::device::Device;
 use crate::driver::{CudaError, DevicePtr, Stream};
 use crate::error::{Error, Result};
+use crate::memory::addresses;
 
 /// A queue, known to libgomp by its address (`struct goacc_asyncqueue` of libgomp-plugin.h).
 pub enum AsyncQueue<'a> {
@@ -141,6 +142,7 @@ impl StreamQueue {
         let _context = device.enter()?;
         let created = device.driver.create_blocking_stream();
         let stream = created.map_err(|error| device.failed(error, || "a new asynchronous queue".into()))?;
+        device.openacc.queue_made();
         Ok(StreamQueue { device, used: Mutex::new(Used { stream, foreign: false }) })
     }
 
@@ -167,8 +169,12 @@ impl StreamQueue {
         if bytes == 0 {
             return Ok(());
         }
+        addresses::check(from, to)?;
         self.call(
-            || format!("copy of {bytes} bytes from host {from:p} to device {to:#x}"),
+            || {
+                let doubt = addresses::doubt(self.device, to, bytes);
+                format!("copy of {bytes} bytes from host {from:p} to device {to:#x}{doubt}")
+            },
             // SAFETY: the caller's promise. The driver has read pageable memory when it returns.
             |stream| unsafe { self.device.driver.copy_to_device_async(to, from, bytes, stream) },
         )
@@ -178,8 +184,12 @@ impl StreamQueue {
         if bytes == 0 {
             return Ok(());
         }
+        addresses::check(to, from)?;
         self.call(
-            || format!("copy of {bytes} bytes from device {from:#x} to host {to:p}"),
+            || {
+                let doubt = addresses::doubt(self.device, from, bytes);
+                format!("copy of {bytes} bytes from device {from:#x} to host {to:p}{doubt}")
+            },
             // SAFETY: the caller's promise. The driver has written pageable memory when it returns.
             |stream| unsafe { self.device.driver.copy_to_host_async(to, from, bytes, stream) },
         )
@@ -279,6 +289,7 @@ impl StreamQueue {
     /// # Errors
     /// When the driver refuses.
     pub fn destroy(self) -> Result<()> {
+        self.device.openacc.queue_ended();
         let _context = match self.device.enter() {
             Ok(context) => context,
             // The stream goes with the context.

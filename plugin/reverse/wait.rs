@@ -84,7 +84,8 @@ impl Waiter<'_> {
     fn rest(&mut self) -> Result<()> {
         let driver = self.device.driver;
         let event = self.queue.event;
-        if self.device.has_narrow_channels() {
+        // Without an end word the queue may share its channel, and nothing may be put behind its kernel.
+        if !self.queue.has_end_word() {
             self.take_nap();
             return Ok(());
         }
@@ -92,10 +93,6 @@ impl Waiter<'_> {
             driver.record_event(event, self.queue.stream)?;
             return Ok(driver.synchronize_event(event)?);
         };
-        if !self.device.uses_memory_operations() {
-            self.take_nap();
-            return Ok(());
-        }
         if !self.end_noticed {
             requests.notice_end(self.queue.stream)?;
             self.end_noticed = true;

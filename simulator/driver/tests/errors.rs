@@ -204,3 +204,24 @@ fn without_stream_memory_operations_the_device_says_so_and_the_calls_fail() {
     let word = &pinned(1)[0];
     assert_eq!(code!(cuStreamWaitValue64_v2(NULL_STREAM, address(word), 1, EQ)), NOT_SUPPORTED);
 }
+
+#[test]
+fn while_the_process_ends_calls_return_deinitialized() {
+    let name = "while_the_process_ends_calls_return_deinitialized";
+    if let Some(output) = in_child(name, &[]) {
+        assert_eq!(output.status.code(), Some(4), "{output:?}");
+        return;
+    }
+    unsafe extern "C" {
+        fn atexit(handler: extern "C" fn()) -> i32;
+        fn _exit(status: i32) -> !;
+    }
+    extern "C" fn last() {
+        let code = code!(cuCtxSynchronize());
+        // SAFETY: ends the process with the code, whatever the test runner thinks.
+        unsafe { _exit(code as i32) };
+    }
+    // SAFETY: registered before the driver's own handler, so it runs after that.
+    unsafe { atexit(last) };
+    std::mem::forget(Context::new());
+}

@@ -4,7 +4,7 @@ mod common;
 use common::*;
 use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// `store(to, value)`, `spin(word)` until the word is 1, `wild()`, `stop()`, `say()`.
 const PTX: &str = r#".version 7.0
@@ -61,6 +61,9 @@ again:
 }
 "#;
 
+const BUFFER_POINTER: *const c_void = std::ptr::without_provenance(1);
+const BUFFER_SIZE: *const c_void = std::ptr::without_provenance(2);
+
 /// The kernels, in a context of their own.
 struct Kernels {
     context: Context,
@@ -98,8 +101,7 @@ fn parameters_arrive_by_list_and_by_buffer() {
     let (to, value) = (device_memory(8), 0x1234_5678_u32);
     kernels.launch(c"store", 0, &[(&raw const to).cast(), (&raw const value).cast()]);
     let (buffer, mut size) = ([to + 4, 7], 12_usize);
-    let extra =
-        [1 as *const c_void, buffer.as_ptr().cast(), 2 as *const c_void, (&raw const size).cast(), null()];
+    let extra = [BUFFER_POINTER, buffer.as_ptr().cast(), BUFFER_SIZE, (&raw const size).cast(), null()];
     let launch = |extra: &[*const c_void]| {
         let f = kernels.function(c"store");
         code!(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL_STREAM, null(), extra.as_ptr()))
@@ -109,8 +111,7 @@ fn parameters_arrive_by_list_and_by_buffer() {
     ok!(cuMemcpyDtoH_v2(got.as_mut_ptr().cast(), to, 8));
     assert_eq!(got, [0x1234_5678, 7]);
     size = 11;
-    let short =
-        [1 as *const c_void, buffer.as_ptr().cast(), 2 as *const c_void, (&raw const size).cast(), null()];
+    let short = [BUFFER_POINTER, buffer.as_ptr().cast(), BUFFER_SIZE, (&raw const size).cast(), null()];
     assert_eq!(launch(&short), INVALID_VALUE);
 }
 
@@ -217,6 +218,30 @@ fn a_trap_is_a_launch_failure() {
     let kernels = Kernels::load();
     kernels.launch(c"stop", 0, &[]);
     assert_eq!(code!(cuCtxSynchronize()), 719);
+}
+
+#[test]
+fn a_callback_learns_of_a_fault_and_a_host_function_does_not_run() {
+    static STATUS: AtomicU32 = AtomicU32::new(0);
+    static RAN: AtomicU32 = AtomicU32::new(0);
+    unsafe extern "C" fn told(_: Handle, status: u32, _: *mut c_void) {
+        STATUS.store(status, Ordering::Release);
+    }
+    unsafe extern "C" fn run(_: *mut c_void) {
+        RAN.store(1, Ordering::Release);
+    }
+    let kernels = Kernels::load();
+    let stream = stream(0);
+    kernels.launch(c"stop", stream, &[]);
+    // The fault may come before these calls; then they return it.
+    let function = code!(cuLaunchHostFunc(stream as Handle, run, null_mut()));
+    let callback = code!(cuStreamAddCallback(stream as Handle, told, null_mut(), 0));
+    assert!([OK, 719].contains(&function) && [OK, 719].contains(&callback));
+    assert_eq!(code!(cuStreamSynchronize(stream as Handle)), 719);
+    if callback == OK {
+        eventually(|| STATUS.load(Ordering::Acquire) == 719);
+    }
+    assert_eq!(RAN.load(Ordering::Acquire), 0);
 }
 
 #[test]

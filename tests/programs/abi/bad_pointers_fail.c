@@ -1,5 +1,11 @@
-// boomerang: checks: pointers that are not the device's, double frees and absurd sizes fail with a message, and the device stays usable
+// boomerang: checks: pointers that are not the device's, double frees and absurd sizes fail with a message that names the address or the call, and the device stays usable
 #include "plugin.h"
+
+static const char *hex(const void *address) {
+  static char text[20];
+  snprintf(text, sizeof text, "%p", address);
+  return text;
+}
 
 int main(void) {
   start_plugin(0);
@@ -8,14 +14,14 @@ int main(void) {
   CHECK(memory && gone, "no memory: %s", last_error);
   CHECK(PLUGIN(GOMP_OFFLOAD_free)(0, gone), "free: %s", last_error);
 
-  CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_free)(0, gone), "free");
-  CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_free)(0, wild), "free");
-  CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_free)(0, memory + 8), "free");
+  CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_free)(0, gone), hex(gone));
+  CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_free)(0, wild), hex(wild));
+  CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_free)(0, memory + 8), hex(memory + 8));
   CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_host2dev)(0, wild, bytes, sizeof bytes), "cuMemcpy");
   CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_dev2host)(0, bytes, wild, sizeof bytes), "cuMemcpy");
   CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_dev2dev)(0, memory, wild, sizeof bytes), "cuMemcpy");
   CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_memset)(0, wild, 0, sizeof bytes), "cuMemset");
-  CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_page_locked_host_free)(bytes), "free");
+  CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_page_locked_host_free)(bytes), hex(bytes));
 
   /* Out of memory is NULL, as in malloc; libgomp reports it where it matters. */
   CHECK(!PLUGIN(GOMP_OFFLOAD_alloc)(0, (size_t)1 << 60), "an exbibyte was given out");

@@ -13,5 +13,5 @@ int main(void) {
   char *array = &one;
   size_t size = (size_t)1 << 46;
 #pragma omp target enter data map(alloc : array[0 : size])
-  CHECK(0, "%zu bytes were mapped", size);
+  CHECK(0, "%zu bytes were mapped at %p", size, (void *)array);
 }

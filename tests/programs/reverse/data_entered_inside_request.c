@@ -1,6 +1,7 @@
 // boomerang: checks: the host maps 64 MiB inside a request, and the waiting kernel then reads and writes them on the device
 // boomerang: sources: data_entered_inside_request_host.c
 // boomerang: stock: hangs: cuMemFree waits for the kernel that waits for the request
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock
 #include <stddef.h>
 
 #include "../check.h"

@@ -1,6 +1,6 @@
 // boomerang: checks: device memory is allocated, copied to and freed inside requests, again and again, without a deadlock
 // boomerang: sources: device_memory_managed_inside_request_host.c
-// boomerang: variants: BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll
+// boomerang: variants: BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | BOOMERANG_DEVICE_RUNTIME=stock
 // boomerang: stock: hangs: cuMemFree waits for the kernel that waits for the request
 #include "../check.h"
 

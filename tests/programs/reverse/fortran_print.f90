@@ -2,6 +2,7 @@
 ! boomerang: sources: fortran_print_host.f90
 ! boomerang: stdout: ^ *the sum of 1 to 10 is 55$
 ! boomerang: stdout: ^ *squares: 1 4 9 16 25$
+! boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock
 program fortran_print
   implicit none
   !$omp requires reverse_offload

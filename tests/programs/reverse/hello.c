@@ -2,7 +2,7 @@
 // boomerang: sources: hello_host.c
 // boomerang: stdout: ^Hello from the host, called by the GPU$
 // boomerang: stdout: ^the device got its answer: 42$
-// boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | CUDA_DEVICE_MAX_CONNECTIONS=1 | CUDA_DEVICE_MAX_CONNECTIONS=2 | BOOMERANG_SIM_MEMOPS=0
+// boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | CUDA_DEVICE_MAX_CONNECTIONS=1 | CUDA_DEVICE_MAX_CONNECTIONS=2 | BOOMERANG_SIM_MEMOPS=0 | BOOMERANG_DEVICE_RUNTIME=stock
 #include <omp.h>
 
 #include "../check.h"

@@ -1,5 +1,6 @@
 // boomerang: checks: a request maps 64 MiB both ways while its kernel waits, whether the region had mapped them or not
 // boomerang: sources: map_64_mib_host.c
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_INLINE=0 | BOOMERANG_INLINE=64
 #include <omp.h>
 #include <stddef.h>
 

@@ -1,5 +1,6 @@
 // boomerang: checks: for data that the region has mapped, a request's plain map copies nothing, and `always` copies in the direction named
 // boomerang: sources: map_always_host.c
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_INLINE=0 | BOOMERANG_INLINE=64
 #include "../check.h"
 
 #pragma omp requires reverse_offload

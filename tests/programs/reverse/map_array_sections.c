@@ -1,5 +1,6 @@
 // boomerang: checks: array sections mapped in a request carry exactly the elements named, from arrays and through pointers
 // boomerang: sources: map_array_sections_host.c
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_INLINE=0 | BOOMERANG_INLINE=64
 #include "../check.h"
 
 #pragma omp requires reverse_offload

@@ -1,5 +1,6 @@
 // boomerang: checks: pointers in mapped structures point, in a request, to the host's copy of what they point to on the device
 // boomerang: sources: map_attached_pointers_host.c
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_INLINE=0 | BOOMERANG_INLINE=64
 #include "map_attached_pointers.h"
 
 #include "../check.h"

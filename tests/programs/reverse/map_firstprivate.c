@@ -1,5 +1,6 @@
 // boomerang: checks: firstprivate integers and pointers arrive in a request with the device's values, and changes to them stay on the host
 // boomerang: sources: map_firstprivate_host.c
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_INLINE=0 | BOOMERANG_INLINE=64
 #include "../check.h"
 
 #pragma omp requires reverse_offload

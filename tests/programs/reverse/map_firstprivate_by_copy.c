@@ -1,6 +1,7 @@
 // boomerang: checks: firstprivate reals and structures arrive in a request with the device's values, and changes to them stay on the host
 // boomerang: sources: map_firstprivate_by_copy_host.c
 // boomerang: stock: dies: libgomp takes firstprivate data for mapped by value unless its alignment is 1
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_INLINE=0 | BOOMERANG_INLINE=64
 #include "map_firstprivate_by_copy.h"
 
 #include "../check.h"

@@ -1,5 +1,6 @@
 // boomerang: checks: a request works on declare-target data of the host, and `always` brings the block's changes to the device
 // boomerang: sources: map_global_data_host.c
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_INLINE=0 | BOOMERANG_INLINE=64
 #include "../check.h"
 
 #pragma omp requires reverse_offload

@@ -1,6 +1,7 @@
 // boomerang: checks: `present` in a request finds the host's own variable behind data that the region has mapped
 // boomerang: sources: map_present_host.c
 // boomerang: gcc: 14
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_INLINE=0 | BOOMERANG_INLINE=64
 #include "../check.h"
 
 #pragma omp requires reverse_offload

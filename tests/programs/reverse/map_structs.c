@@ -1,5 +1,6 @@
 // boomerang: checks: structures travel in a request whole, by members, and by members that are arrays
 // boomerang: sources: map_structs_host.c
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_INLINE=0 | BOOMERANG_INLINE=64
 #include "map_structs.h"
 
 #include "../check.h"

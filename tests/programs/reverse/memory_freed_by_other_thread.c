@@ -1,6 +1,6 @@
 // boomerang: checks: device memory freed and allocated by another host thread does not keep a waiting kernel's request from being served
 // boomerang: sources: memory_freed_by_other_thread_host.c
-// boomerang: variants: BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll
+// boomerang: variants: BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | BOOMERANG_DEVICE_RUNTIME=stock
 // boomerang: stock: hangs: cuMemFree waits for the kernel while libgomp holds the lock that serving needs
 #include <omp.h>
 

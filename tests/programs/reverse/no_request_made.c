@@ -1,5 +1,6 @@
 // boomerang: checks: a region that could ask the host for something, but doesn't, computes and ends like any other
 // boomerang: sources: no_request_made_host.c
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock
 #include <omp.h>
 
 #include "../check.h"

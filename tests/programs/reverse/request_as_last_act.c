@@ -1,6 +1,6 @@
 // boomerang: checks: a request posted as the last thing that a region does is served before the region is over
 // boomerang: sources: request_as_last_act_host.c
-// boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | BOOMERANG_SIM_MEMOPS=0
+// boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | BOOMERANG_SIM_MEMOPS=0 | BOOMERANG_DEVICE_RUNTIME=stock
 #include <omp.h>
 
 #include "../check.h"

@@ -3,6 +3,7 @@
 // boomerang: library: requests_from_a_loaded_library_so.c
 // boomerang: flags: -ldl -rdynamic
 // boomerang: stock: dies: only the first image with requests gets a request word; the requests of others are dropped
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock
 #include <dlfcn.h>
 #include <libgen.h>
 

@@ -1,5 +1,6 @@
 // boomerang: checks: a request is served by the host thread that launched the region: it sees that thread's id and thread-local data
 // boomerang: sources: serving_thread_is_launching_thread_host.c
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock
 #define _GNU_SOURCE
 #include <omp.h>
 #include <unistd.h>

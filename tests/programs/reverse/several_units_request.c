@@ -1,5 +1,6 @@
 // boomerang: checks: requests made in device functions of several translation units reach the right host blocks
 // boomerang: sources: several_units_request_a.c several_units_request_b.c several_units_request_host.c
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock
 #include "../check.h"
 
 #pragma omp requires reverse_offload

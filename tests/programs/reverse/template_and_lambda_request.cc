@@ -1,5 +1,6 @@
 // boomerang: checks: requests made in C++ templates and lambdas reach the host with the right types and captures
 // boomerang: sources: template_and_lambda_request_host.cc
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock
 #include "../check.h"
 
 #pragma omp requires reverse_offload

@@ -94,18 +94,18 @@ pub fn attribute(value: Out<c_int>, attribute: c_uint, device: CUdevice) -> Resu
     let memory_operations = settings().memops.into();
     // By number: `CUdevice_attribute` of cuda.h. Limits are those of compute capability 9.0.
     value.set(match attribute {
-        1 | 2 | 3 => 1024, // threads of a block, in x, in y
-        4 => 64,           // in z
-        5 => i32::MAX,     // blocks in x
-        6 | 7 => 65535,    // blocks in y, z
-        8 => 48 << 10,     // shared memory of a block
-        9 => 64 << 10,     // constant memory
-        10 => 32,          // warp
-        11 => i32::MAX,    // pitch
-        12 => 65536,       // registers of a block
-        13 => 1_980_000,   // clock in kHz, an H200's
-        14 => 512,         // texture alignment
-        15 => 1,           // overlap of copies and kernels
+        1..=3 => 1024,   // threads of a block, in x, in y
+        4 => 64,         // in z
+        5 => i32::MAX,   // blocks in x
+        6 | 7 => 65535,  // blocks in y, z
+        8 => 48 << 10,   // shared memory of a block
+        9 => 64 << 10,   // constant memory
+        10 => 32,        // warp
+        11 => i32::MAX,  // pitch
+        12 => 65536,     // registers of a block
+        13 => 1_980_000, // clock in kHz, an H200's
+        14 => 512,       // texture alignment
+        15 => 1,         // overlap of copies and kernels
         16 => device.gpu.config().multiprocessors as c_int,
         17 | 18 => 0,                      // time limit, integrated
         19 => 1,                           // mapped host memory

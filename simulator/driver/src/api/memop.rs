@@ -20,7 +20,7 @@ const MOST_OPERATIONS: c_uint = 256;
 /// The word of an operation, in memory known to the driver.
 fn word(address: CUdeviceptr, wide: bool) -> Result<Word> {
     let size = if wide { 8 } else { 4 };
-    if !address.is_multiple_of(size) {
+    if address % size != 0 {
         return Err(Error::INVALID_VALUE);
     }
     let host = platform().memory.resolve(address, size).map_err(|_| Error::INVALID_VALUE)?;

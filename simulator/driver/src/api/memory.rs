@@ -99,7 +99,7 @@ pub fn host_register(address: u64, bytes: usize, flags: c_uint) -> Result {
     memory::register(&context, address, bytes as u64, flags)
 }
 
-/// `cuMemHostUnregister`
+/// `cuMemHostUnregister`: not in the measurements; it takes mappings away, so it waits as `cuMemFreeHost` does.
 pub fn host_unregister(address: u64) -> Result {
     let context = context::current()?;
     scheduler().quiesce(context.domain, "cuMemHostUnregister")?;

@@ -110,7 +110,8 @@ pub fn attribute(value: Out<c_int>, attribute: c_uint, function: CUfunction) -> 
     context::current()?;
     let function = module::find_function(function)?;
     // Functions that aren't kernels have the limits of the device.
-    let of_kernel = |ask: fn(&Kernel) -> u32, otherwise: u32| function.kernel().map_or(otherwise, ask) as c_int;
+    let of_kernel =
+        |ask: fn(&Kernel) -> u32, otherwise: u32| function.kernel().map_or(otherwise, ask) as c_int;
     value.set(match attribute {
         0 => of_kernel(Kernel::max_threads, 1024),
         1 => of_kernel(Kernel::static_shared, 0),

@@ -179,7 +179,7 @@ pub fn fill<T: std::marker::Copy + Send + 'static>(
     if width == 0 || height == 0 {
         return Ok(());
     }
-    if !to.is_multiple_of(size_of::<T>() as u64) {
+    if to % size_of::<T>() as u64 != 0 {
         return Err(Error::INVALID_VALUE);
     }
     let row = width.checked_mul(size_of::<T>() as u64).ok_or(Error::INVALID_VALUE)?;

@@ -106,6 +106,11 @@ unsafe extern "C" {
     pub fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint) -> u32;
     pub fn cuStreamWaitValue32_v2(stream: Handle, address: u64, value: u32, flags: c_uint) -> u32;
     pub fn cuStreamWaitValue64_v2(stream: Handle, address: u64, value: u64, flags: c_uint) -> u32;
+    pub fn cuStreamBatchMemOp_v2(stream: Handle, count: c_uint, ops: *const MemOp, flags: c_uint) -> u32;
+    pub fn cuStreamAddCallback(stream: Handle, f: Callback, data: *mut c_void, flags: c_uint) -> u32;
+    pub fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int) -> u32;
+    pub fn cuMemcpyPeer(to: u64, to_context: Handle, from: u64, from_context: Handle, bytes: usize) -> u32;
+    pub fn cuDeviceGetUuid_v2(uuid: *mut [u8; 16], device: c_int) -> u32;
     pub fn cuStreamWriteValue64_v2(stream: Handle, address: u64, value: u64, flags: c_uint) -> u32;
     pub fn cuEventCreate(event: *mut Handle, flags: c_uint) -> u32;
     pub fn cuEventDestroy_v2(event: Handle) -> u32;
@@ -113,6 +118,20 @@ unsafe extern "C" {
     pub fn cuEventQuery(event: Handle) -> u32;
     pub fn cuEventSynchronize(event: Handle) -> u32;
     pub fn cuEventElapsedTime(milliseconds: *mut f32, start: Handle, end: Handle) -> u32;
+}
+
+pub type Callback = unsafe extern "C" fn(Handle, u32, *mut c_void);
+
+/// `CUstreamBatchMemOpParams`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct MemOp {
+    pub operation: c_uint,
+    pub address: u64,
+    pub value: u64,
+    pub flags: c_uint,
+    pub alias: u64,
+    pub padding: u64,
 }
 
 /// `CUDA_MEMCPY2D`
@@ -188,18 +207,14 @@ pub const NON_BLOCKING: u32 = 1;
 pub const EQ: u32 = 1;
 pub const NULL_STREAM: Handle = null_mut();
 
-/// A driver call that must succeed.
-#[macro_export]
+/// A driver call that must succeed. The tests' pointers are valid for their calls.
 macro_rules! ok {
-    ($call:expr) => {{
-        // SAFETY: the arguments are valid for the call.
-        let code = unsafe { $call };
-        assert_eq!(code, 0, "{}", stringify!($call));
-    }};
+    ($call:expr) => {
+        assert_eq!(code!($call), 0, "{}", stringify!($call))
+    };
 }
 
 /// A driver call's result code.
-#[macro_export]
 macro_rules! code {
     ($call:expr) => {{
         // SAFETY: the arguments are valid for the call, or invalid in a way that the driver must notice.
@@ -207,14 +222,21 @@ macro_rules! code {
     }};
 }
 
+pub(crate) use {code, ok};
+
 /// A context of one's own, current to the thread that made it.
 pub struct Context(pub usize);
 
 impl Context {
     pub fn new() -> Context {
+        Context::on(0)
+    }
+
+    /// On another device than the first.
+    pub fn on(ordinal: c_int) -> Context {
         let mut context = null_mut();
         ok!(cuInit(0));
-        ok!(cuCtxCreate_v2(&mut context, 0, 0));
+        ok!(cuCtxCreate_v2(&mut context, 0, ordinal));
         Context(context as usize)
     }
 

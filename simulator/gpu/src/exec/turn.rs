@@ -23,6 +23,8 @@ pub(crate) enum Outcome {
 /// Turns in a row without progress after which lanes that wait for the spinning ones go on alone: what these spin for may
 /// well be theirs to give, such as a lock held by a lane that has come out of the loop.
 const PATIENCE: u32 = 16;
+/// Turns after which lanes that wait go on whatever the others do, which may be looping for ever.
+const LONG_PATIENCE: u32 = 1024;
 /// A time slice, in instructions, of a split that made no progress in its last.
 const IDLE_SLICE: u32 = 128;
 
@@ -74,12 +76,16 @@ impl Context<'_> {
         if self.warp.release_waiting() {
             return Outcome::Sliced { idle: false };
         }
-        let note = "its lanes wait for each other".into();
+        let note = "its lanes wait for each other at warp-wide instructions".into();
         let lane = self.warp.live.trailing_zeros();
         Outcome::Fault(Box::new(Error { kind: FaultKind::Deadlock, lane, access: None, note }))
     }
 
     fn sliced(&mut self, idle: bool) -> Outcome {
+        self.warp.turns = self.warp.turns.wrapping_add(1);
+        if self.warp.turns.is_multiple_of(LONG_PATIENCE) {
+            self.warp.release_waiting();
+        }
         if !idle {
             self.warp.idle_turns = 0;
             return Outcome::Sliced { idle };

@@ -7,7 +7,7 @@
 
 use super::barrier::Votes;
 use super::frames::Frames;
-use crate::ir::{FULL, LANES, NONE};
+use crate::ir::{LANES, NONE};
 use std::sync::Arc;
 
 /// Why a split doesn't run.
@@ -103,8 +103,10 @@ pub(crate) struct Warp {
     pub local: Vec<u64>,
     /// What each lane brought to the warp-wide instruction at which it waits.
     pub exchange: [u64; LANES],
-    /// Turns in a row after which every split had only looked at memory.
+    /// Turns in a row in which every split only looked at memory.
     pub idle_turns: u32,
+    /// Turns that it has had.
+    pub turns: u32,
 }
 
 impl Warp {
@@ -120,6 +122,7 @@ impl Warp {
             local: Vec::new(),
             exchange: [0; LANES],
             idle_turns: 0,
+            turns: 0,
         }
     }
 
@@ -197,7 +200,7 @@ impl Warp {
         }
     }
 
-    /// Lets all lanes that wait for others of the warp go on without them; whether there were any.
+    /// Lets all lanes that wait at joins and for returns go on without the others; whether there were any.
     pub fn release_waiting(&mut self) -> bool {
         let before = self.splits.len();
         for index in 0..self.joins.len() as u32 {
@@ -211,15 +214,7 @@ impl Warp {
                 self.release_frame(index);
             }
         }
-        let mut released = self.splits.len() > before;
-        for split in &mut self.splits {
-            if let State::Gathering(_) = split.state {
-                split.state = State::Ready;
-                split.resume = Resume::Gathered(Arc::new(Gathered { lanes: FULL, values: self.exchange }));
-                released = true;
-            }
-        }
-        released
+        self.splits.len() > before
     }
 
     /// Joins ready splits that are at the same place. Returns the number of splits left.

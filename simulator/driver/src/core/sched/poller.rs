@@ -12,7 +12,7 @@ const BRISK: Duration = Duration::from_micros(20);
 /// See [`BRISK`].
 const BRISK_FOR: Duration = Duration::from_millis(2);
 /// Time between looks otherwise: a few per cent of a core.
-const CALM: Duration = Duration::from_micros(100);
+const CALM: Duration = Duration::from_micros(200);
 
 #[derive(Default)]
 struct Signal {
