@@ -21,27 +21,26 @@ pub enum WaitFor {
     And = 2,
 }
 
-/// `CU_STREAM_NON_BLOCKING` (cuda.h).
-const STREAM_NON_BLOCKING: c_uint = 1;
+/// How a stream is ordered with the legacy NULL stream (`CUstream_flags`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Order {
+    /// It waits for what is on the NULL stream, and the NULL stream for it, as users' own streams do.
+    AfterNull = 0,
+    /// Neither waits for the other.
+    Apart = 1,
+}
+
 /// `CU_EVENT_BLOCKING_SYNC` (cuda.h).
 const EVENT_BLOCKING_SYNC: c_uint = 1;
 /// `CU_EVENT_DISABLE_TIMING` (cuda.h).
 const EVENT_DISABLE_TIMING: c_uint = 2;
 impl Driver {
-    /// `cuStreamCreate` of a stream that does not wait for the legacy NULL stream, nor holds it back.
-    pub fn create_stream(&self) -> Result<Stream> {
-        self.create_stream_with(STREAM_NON_BLOCKING)
-    }
-
-    /// `cuStreamCreate` of a stream that is ordered with the legacy NULL stream, as users' own code expects.
-    pub fn create_blocking_stream(&self) -> Result<Stream> {
-        self.create_stream_with(0)
-    }
-
-    fn create_stream_with(&self, flags: c_uint) -> Result<Stream> {
+    /// `cuStreamCreate`
+    pub fn create_stream(&self, order: Order) -> Result<Stream> {
         let mut stream = ptr::null_mut();
         // SAFETY: `stream` is valid for the write.
-        check("cuStreamCreate", unsafe { (self.stream_create)(&mut stream, flags) })?;
+        check("cuStreamCreate", unsafe { (self.stream_create)(&mut stream, order as c_uint) })?;
         Ok(Stream(stream))
     }
 
@@ -170,11 +169,6 @@ impl Driver {
     pub unsafe fn destroy_event(&self, event: Event) -> Result<()> {
         // SAFETY: the caller's promise.
         check("cuEventDestroy", unsafe { (self.event_destroy)(event.0) })
-    }
-
-    /// Waits for what the program's other CUDA code has left on the legacy NULL stream: our streams are not ordered with it.
-    pub fn finish_null_stream(&self) -> Result<()> {
-        if self.query_stream(Stream::NULL)? { Ok(()) } else { self.synchronize_stream(Stream::NULL) }
     }
 
     /// `cuStreamWaitEvent`: what is enqueued from now on waits for the event.

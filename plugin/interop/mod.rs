@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::device::Device;
-use crate::driver::Stream;
+use crate::driver::{Order, Stream};
 use crate::error::Result;
 
 /// `struct interop_obj_t` (libgomp-plugin.h). libgomp makes it, the plugin fills it in.
@@ -182,7 +182,7 @@ impl Object {
         if with_stream {
             let _context = device.enter()?;
             // Ordered with the default stream, as CUDA programs expect of a stream that they are given.
-            let stream = device.driver.create_blocking_stream();
+            let stream = device.driver.create_stream(Order::AfterNull);
             self.stream = stream.map_err(|error| device.failed(error, || "interop".into()))?.0.cast();
         }
         Ok(())

@@ -4,7 +4,7 @@ use super::dims::{Dims, Limits, Requested, WARP};
 use super::stacks::STACK_BYTES;
 use crate::abi::host;
 use crate::device::Device;
-use crate::driver::{ContextGuard, Function, Shape};
+use crate::driver::{ContextGuard, Function, Order, Shape};
 use crate::error::Result;
 use crate::image::Kernel;
 use crate::reverse::source::Source;
@@ -69,8 +69,11 @@ unsafe fn launch(
 ) -> Result<()> {
     let driver = device.driver;
     let state = &device.launch;
-    let mut queue = state.queues.take(driver, device.uses_memory_operations())?;
-    driver.finish_null_stream()?;
+    // The NULL stream waits for streams that are ordered with it. A kernel that may wait for the host must not hold it up: the host
+    // may wait for the NULL stream.
+    let order = if requests.is_some() { Order::Apart } else { Order::AfterNull };
+    let mut queue = state.queues.take(driver, order, device.uses_memory_operations())?;
+    queue.follow_null_stream(driver)?;
     state.running.begin();
     // SAFETY: the caller's promise.
     unsafe { driver.launch(function, shape, queue.stream, arguments) }.inspect_err(|_| state.running.end())?;

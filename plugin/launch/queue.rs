@@ -1,6 +1,6 @@
 //! What a host thread launches a region with: a stream of its own, and the word that tells when the region has ended.
 
-use crate::driver::{CudaError, Driver, Event, Stream};
+use crate::driver::{CudaError, Driver, Event, Order, Stream};
 use crate::reverse::sync::Ordering;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, PoisonError};
@@ -13,8 +13,10 @@ const LINE: usize = 64;
 /// A stream for kernels, with what goes with it. One thread uses it at a time.
 #[derive(Debug)]
 pub struct Queue {
-    /// The stream, a non-blocking one.
+    /// The stream.
     pub stream: Stream,
+    /// How it is ordered with the legacy NULL stream.
+    order: Order,
     /// An event whose waiters sleep.
     pub event: Event,
     /// The word that the stream writes the region's number to; none where stream memory operations are missing.
@@ -24,6 +26,21 @@ pub struct Queue {
 }
 
 impl Queue {
+    /// Has the kernel that is launched next come after what the program's other CUDA code has put on the legacy NULL stream, as it
+    /// would with the stock plugin.
+    ///
+    /// # Errors
+    /// Those of the driver calls.
+    pub fn follow_null_stream(&self, driver: &Driver) -> Result<(), CudaError> {
+        match self.order {
+            Order::AfterNull => Ok(()),
+            Order::Apart => {
+                driver.record_event(self.event, Stream::NULL)?;
+                driver.stream_wait_event(self.stream, self.event)
+            }
+        }
+    }
+
     /// Enqueues the end mark behind the kernel that was just launched.
     ///
     /// # Errors
@@ -67,15 +84,16 @@ impl Pool {
         Pool { free: Mutex::default(), words: Mutex::new(Words { free: Vec::new(), left: marks }) }
     }
 
-    /// Takes a queue, or makes one: with an end word if `end_word` says that the device can write it, and there are channels left.
+    /// Takes a queue of this order, or makes one: with an end word if `end_word` says that the device can write it, and there are
+    /// channels left.
     ///
     /// # Errors
     /// Those of the driver calls that make streams, events and pinned memory.
-    pub fn take(&self, driver: &Driver, end_word: bool) -> Result<Queue, CudaError> {
+    pub fn take(&self, driver: &Driver, order: Order, end_word: bool) -> Result<Queue, CudaError> {
         let pooled = {
             let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-            // The queues with end words were made first and are the better ones.
-            let best = free.iter().rposition(|queue| queue.end.is_some()).or(free.len().checked_sub(1));
+            // One with an end word, where there is one.
+            let best = (0..free.len()).filter(|&i| free[i].order == order).max_by_key(|&i| free[i].end.is_some());
             best.map(|best| free.swap_remove(best))
         };
         if let Some(queue) = pooled {
@@ -83,7 +101,7 @@ impl Pool {
         }
         let end = if end_word { self.take_word(driver)? } else { None };
         let region = end.map_or(0, |end| end.load(Ordering::Relaxed));
-        Ok(Queue { stream: driver.create_stream()?, event: driver.create_event(true)?, end, region })
+        Ok(Queue { stream: driver.create_stream(order)?, order, event: driver.create_event(true)?, end, region })
     }
 
     /// Gives a queue back. Its kernel is done.

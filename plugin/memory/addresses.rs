@@ -27,6 +27,7 @@ pub fn check(host: *const c_void, device: DevicePtr) -> Result<()> {
 /// context is current.
 pub fn doubt(device: &Device, address: DevicePtr, bytes: usize) -> &'static str {
     match device.driver.address_range(address) {
+        Err(error) if error.code.is_fault() => "",
         Err(_) => " (invalid device address)",
         Ok((start, size)) if !fits(address, bytes, start, size) => " (invalid size)",
         Ok(_) => "",
@@ -50,7 +51,9 @@ mod tests {
         assert_eq!(refusal(0x1000, 0x2000), None);
         assert!(refusal(0x1000, 0).is_some_and(|told| told.starts_with("invalid device address")));
         assert!(refusal(0, 0x2000).is_some_and(|told| told.starts_with("invalid host address")));
-        assert!(refusal(0x2000, 0x2000).is_some_and(|told| told.starts_with("invalid host or device address")));
+        assert!(
+            refusal(0x2000, 0x2000).is_some_and(|told| told.starts_with("invalid host or device address"))
+        );
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! Copies between host and device, and fills.
 //!
-//! Kernels run on streams that the legacy NULL stream neither waits for nor holds back, and copies go on while they run, on
-//! streams of their own ([`super::staging`]). The program's other CUDA code may have work on the NULL stream that a copy has to
-//! come after, as it would with the stock plugin, so that is waited for.
+//! Copies go on while kernels run, on streams of their own ([`super::staging`]). Each is waited for: nothing orders it with the stream of
+//! the kernel that needs the data.
 
 use std::ffi::c_void;
 
@@ -13,6 +12,7 @@ use super::staging::Staging;
 use crate::device::Device;
 use crate::driver::{CudaError, DevicePtr, Driver, Stream};
 use crate::error::Result;
+use crate::reverse;
 
 /// Copies to the device.
 ///
@@ -91,11 +91,11 @@ fn run(
         return Ok(());
     }
     let _context = device.enter()?;
+    let request = reverse::serving().is_some_and(|serving| serving.device == device.ordinal);
     device
-        .driver
-        .finish_null_stream()
-        .and_then(|()| device.openacc.join(device))
-        .and_then(|()| device.staging.with(device.driver, copy))
+        .openacc
+        .join(device)
+        .and_then(|()| device.staging.with(device.driver, request, copy))
         .map_err(|error| device.failed(error, doing))
 }
 

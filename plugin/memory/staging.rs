@@ -1,12 +1,15 @@
 //! What copies go through: streams that carry nothing else.
 //!
-//! A copy must not wait for a kernel: libgomp copies under its device lock, which it also takes to serve a reverse-offload
-//! request that a kernel waits for. Streams share hardware channels, and a mark behind a running kernel holds back everything
-//! that comes behind it in its channel. The driver sends a copy of up to 64 KiB from pageable memory through its stream's channel
-//! (measured on an H200, docs/driver.md). So these streams are made first, before any stream with kernels, and no more streams with marks
-//! are made than there are channels left (`crate::launch::queue`).
+//! A copy must not wait for a kernel that may wait for the host: libgomp copies under its device lock, which it also takes to serve
+//! a reverse-offload request. Streams share hardware channels, and a mark behind a running kernel holds back everything that comes
+//! behind it in its channel. The driver sends a copy of up to 64 KiB from pageable memory through its stream's channel (measured on an
+//! H200, docs/driver.md). So these streams are made first, before any stream with kernels, and no more streams with marks are made
+//! than there are channels left ([`crate::launch::queue`]).
+//!
+//! Copies come after what the program's other CUDA code has put on the legacy NULL stream, as they do with the stock plugin. The copies
+//! of a request don't: that work may come after the kernel that waits for the reply.
 
-use crate::driver::{CudaError, DevicePtr, Driver, Stream};
+use crate::driver::{CudaError, DevicePtr, Driver, Order, Stream};
 use std::ffi::c_void;
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -25,8 +28,8 @@ pub struct Staging {
 unsafe impl Send for Staging {}
 
 impl Staging {
-    fn new(driver: &Driver) -> Result<Staging, CudaError> {
-        Ok(Staging { stream: driver.create_stream()?, buffer: driver.host_alloc(BUFFER)? })
+    fn new(driver: &Driver, order: Order) -> Result<Staging, CudaError> {
+        Ok(Staging { stream: driver.create_stream(order)?, buffer: driver.host_alloc(BUFFER)? })
     }
 
     /// Copies to the device and waits until it is done.
@@ -74,38 +77,50 @@ impl Staging {
     }
 }
 
-/// A device's stagings.
+/// Stagings of one order.
 #[derive(Debug)]
-pub struct Pool {
-    free: Mutex<Vec<Staging>>,
+struct Free {
+    stagings: Mutex<Vec<Staging>>,
     given_back: Condvar,
 }
 
+/// A device's stagings.
+#[derive(Debug)]
+pub struct Pool {
+    ordinary: Free,
+    requests: Free,
+}
+
 impl Pool {
-    /// Makes `count` stagings. The device's context is current.
+    /// Makes `count` stagings, at least one of each order. The device's context is current.
     ///
     /// # Errors
     /// Those of the driver calls that make streams and pinned memory.
     pub fn new(driver: &Driver, count: usize) -> Result<Pool, CudaError> {
-        let free = (0..count).map(|_| Staging::new(driver)).collect::<Result<_, _>>()?;
-        Ok(Pool { free: Mutex::new(free), given_back: Condvar::new() })
+        let free = |order| {
+            let stagings = (0..count.div_ceil(2)).map(|_| Staging::new(driver, order)).collect::<Result<_, _>>()?;
+            Ok(Free { stagings: Mutex::new(stagings), given_back: Condvar::new() })
+        };
+        Ok(Pool { ordinary: free(Order::AfterNull)?, requests: free(Order::Apart)? })
     }
 
-    /// Makes a copy with a staging that no other thread uses.
+    /// Makes a copy with a staging that no other thread uses. `request`: it is a copy of a reverse-offload request.
     ///
     /// # Errors
     /// Those of the copy.
     pub fn with<T>(
         &self,
         driver: &Driver,
+        request: bool,
         copy: impl FnOnce(&Driver, &Staging) -> Result<T, CudaError>,
     ) -> Result<T, CudaError> {
-        let lock = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let wait = |free| self.given_back.wait_while(free, |free: &mut Vec<_>| free.is_empty());
+        let Free { stagings, given_back } = if request { &self.requests } else { &self.ordinary };
+        let lock = || stagings.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = |free| given_back.wait_while(free, |free: &mut Vec<_>| free.is_empty());
         let staging = wait(lock()).unwrap_or_else(PoisonError::into_inner).pop().expect("waited for one");
         let done = copy(driver, &staging);
         lock().push(staging);
-        self.given_back.notify_one();
+        given_back.notify_one();
         done
     }
 }

@@ -96,7 +96,9 @@ mod tests {
         assert_eq!(Dims([1, 0, 64]).complete([0; 3], (132, 1024)), Dims([1, 15, 64]));
         assert!(Dims([1, 15, 64]).check("k", 1024).is_ok());
         let refused = Dims([1, 16, 64]).check("k", 1024).expect_err("too many");
-        assert!(refused.starts_with("The Nvidia accelerator has insufficient barrier resources to launch 'k'"));
+        assert!(
+            refused.starts_with("The Nvidia accelerator has insufficient barrier resources to launch 'k'")
+        );
     }
 
     #[test]

@@ -26,8 +26,7 @@ pub unsafe fn run(
     let (device, kernel) = registry::kernel(function)
         .filter(|(_, kernel)| kernel.is_loaded())
         .ok_or_else(|| Error::Argument(format!("{function:#x} is no function of any device")))?;
-    let failed =
-        |error: CudaError| device.kernel_failed(&kernel.name, Error::Cuda(error));
+    let failed = |error: CudaError| device.kernel_failed(&kernel.name, Error::Cuda(error));
     let _context = device.enter()?;
     let dims = dims(device, &kernel, clauses).map_err(failed)?;
     dims.check(&kernel.name, kernel.block_threads).map_err(Error::Argument)?;

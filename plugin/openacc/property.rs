@@ -17,7 +17,7 @@ pub union Value {
 }
 
 /// `enum goacc_property` (libgomp-plugin.h).
-mod property {
+mod wanted {
     use std::ffi::c_int;
     pub const MEMORY: c_int = 1;
     pub const FREE_MEMORY: c_int = 2;
@@ -50,16 +50,14 @@ pub fn value(device: &'static Device, property: c_int) -> Result<Value> {
     let failed = |error| device.failed(error, || "query of a property".into());
     let texts = &device.openacc.texts;
     Ok(match property {
-        property::MEMORY => {
-            Value { number: device.driver.device_memory(*device.handle()).map_err(failed)? }
-        }
-        property::FREE_MEMORY => {
+        wanted::MEMORY => Value { number: device.driver.device_memory(*device.handle()).map_err(failed)? },
+        wanted::FREE_MEMORY => {
             let _context = device.enter()?;
             Value { number: device.driver.mem_info().map_err(failed)?.0 }
         }
-        property::NAME => Value::text(&texts.name, || device.attrs.name.clone()),
-        property::VENDOR => Value { text: c"Nvidia".as_ptr() },
-        property::DRIVER => {
+        wanted::NAME => Value::text(&texts.name, || device.attrs.name.clone()),
+        wanted::VENDOR => Value { text: c"Nvidia".as_ptr() },
+        wanted::DRIVER => {
             let version = device.driver.version().map_err(failed)?;
             Value::text(&texts.driver, || format!("CUDA Driver {}.{}", version / 1000, version % 1000 / 10))
         }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::callback::Callback;
 use crate::device::Device;
-use crate::driver::{CudaError, DevicePtr, Stream};
+use crate::driver::{CudaError, DevicePtr, Order, Stream};
 use crate::error::{Error, Result};
 use crate::memory::addresses;
 
@@ -36,8 +36,13 @@ pub trait RequestCopies {
     ///
     /// # Safety
     /// `bytes` bytes at `from` can be read and nobody writes them meanwhile.
-    unsafe fn write(&mut self, device: &Device, to: DevicePtr, from: *const c_void, bytes: usize)
-    -> Result<()>;
+    unsafe fn write(
+        &mut self,
+        device: &Device,
+        to: DevicePtr,
+        from: *const c_void,
+        bytes: usize,
+    ) -> Result<()>;
 }
 
 impl<'a> AsyncQueue<'a> {
@@ -140,7 +145,7 @@ impl StreamQueue {
     /// When the driver refuses.
     pub fn new(device: &'static Device) -> Result<StreamQueue> {
         let _context = device.enter()?;
-        let created = device.driver.create_blocking_stream();
+        let created = device.driver.create_stream(Order::AfterNull);
         let stream = created.map_err(|error| device.failed(error, || "a new asynchronous queue".into()))?;
         device.openacc.queue_made();
         Ok(StreamQueue { device, used: Mutex::new(Used { stream, foreign: false }) })

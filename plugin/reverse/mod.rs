@@ -17,7 +17,7 @@ pub mod wire;
 pub use service::{Serving, serving};
 
 use crate::device::Device;
-use crate::driver::{CudaError, DevicePtr, Driver, Stream};
+use crate::driver::{CudaError, DevicePtr, Driver, Order, Stream};
 use crate::error::Result;
 use crate::image::Protocol;
 use crate::launch::stacks::Stacks;
@@ -74,7 +74,7 @@ impl State {
         if let Some(shared) = self.shared.get() {
             return Ok(shared);
         }
-        let shared = Shared { slot: Slot::default(), bell: Bell::default(), waits: driver.create_stream()? };
+        let shared = Shared { slot: Slot::default(), bell: Bell::default(), waits: driver.create_stream(Order::Apart)? };
         let memory = driver.host_alloc(size_of::<Shared>())?.cast::<Shared>();
         // SAFETY: pinned memory is page-aligned and large enough; it is never freed while the context lives, and after this
         // line only the atomics in it change.

@@ -116,7 +116,7 @@ impl Window {
             turns,
             bell: std::ptr::from_ref(bell) as u64,
         };
-        device.staging.with(driver, |driver, staging| {
+        device.staging.with(driver, false, |driver, staging| {
             driver.memset_async(turns, 0, slots * size_of::<wire::Turn>(), staging.stream)?;
             // SAFETY: the header is this long.
             unsafe { staging.to_device(driver, region, (&raw const header).cast(), size_of::<wire::Region>()) }

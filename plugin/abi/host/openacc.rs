@@ -95,7 +95,11 @@ impl Profiled {
         }
         // SAFETY: as above, and the caller's promise.
         unsafe {
-            (self.functions.dispatch)(self.prof_info.as_ptr(), (&raw mut *event).cast(), self.api_info.as_ptr());
+            (self.functions.dispatch)(
+                self.prof_info.as_ptr(),
+                (&raw mut *event).cast(),
+                self.api_info.as_ptr(),
+            );
         }
     }
 }

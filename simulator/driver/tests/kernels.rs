@@ -6,7 +6,8 @@ use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// `store(to, value)`, `spin(word)` until the word is 1, `wild()`, `stop()`, `say()`.
+/// `store(to, value)`; `spin(word)` until the word is 1; `work(word)` the same, and it stores meanwhile; `wild()`, `stop()`,
+/// `say()`.
 const PTX: &str = r#".version 7.0
 .target sm_70
 .address_size 64
@@ -27,6 +28,18 @@ const PTX: &str = r#".version 7.0
 	.reg .pred %p;
 	ld.param.u64 %a, [word];
 again:
+	ld.acquire.sys.u64 %v, [%a];
+	setp.ne.u64 %p, %v, 1;
+	@%p bra again;
+	ret;
+}
+.visible .entry work (.param .u64 word)
+{
+	.reg .u64 %a, %v;
+	.reg .pred %p;
+	ld.param.u64 %a, [word];
+again:
+	st.u64 [%a+8], %v;
 	ld.acquire.sys.u64 %v, [%a];
 	setp.ne.u64 %p, %v, 1;
 	@%p bra again;
@@ -286,6 +299,24 @@ fn a_call_blocked_by_a_kernel_that_only_polls_is_a_deadlock() {
     kernels.spin(0, address(&pinned(1)[0]));
     assert_eq!(code!(cuMemFree_v2(memory)), LAUNCH_TIMEOUT);
     assert_eq!(code!(cuCtxSynchronize()), LAUNCH_TIMEOUT);
+}
+
+#[test]
+fn a_call_blocked_by_a_kernel_that_works_is_no_deadlock() {
+    let name = "a_call_blocked_by_a_kernel_that_works_is_no_deadlock";
+    if passed_in_child(name, &[("BOOMERANG_SIM_DEADLOCK_MS", "100")]) {
+        return;
+    }
+    let kernels = Kernels::load();
+    let (memory, words) = (device_memory(8), pinned(2));
+    let word = address(&words[0]);
+    kernels.launch(c"work", 0, &[(&raw const word).cast()]);
+    let free = || code!(cuMemFree_v2(memory));
+    let later = || {
+        std::thread::sleep(std::time::Duration::from_millis(400));
+        release(&words[0], 1);
+    };
+    assert_eq!(blocks(&kernels.context, free, later), (true, OK));
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(crate) const SHARED_WINDOW: u64 = 1 << 48;
 pub(crate) const LOCAL_WINDOW: u64 = 2 << 48;
 /// Generic addresses of the kernel's parameters start here.
 pub(crate) const PARAM_WINDOW: u64 = 3 << 48;
-/// Addresses of functions start here, [`CODE_STEP`] bytes each; they can be called, not read.
+/// Addresses of functions start here; they can be called, not read.
 pub(crate) const CODE_WINDOW: u64 = 4 << 48;
 /// Distance between the addresses of functions.
 pub(crate) const CODE_STEP: u64 = 16;
@@ -197,6 +197,8 @@ pub(crate) struct Program {
     pub globals: HashMap<String, Global>,
     /// Bytes of statically allocated shared memory; dynamic shared memory follows.
     pub static_shared: u32,
+    /// Address of function 0.
+    pub code_base: u64,
     pub objects: Vec<crate::Object>,
     pub files: Vec<Arc<str>>,
 }

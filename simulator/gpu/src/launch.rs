@@ -7,7 +7,7 @@ use crate::module::Kernel;
 use crate::random::Random;
 use crate::{Device, exec::pool};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// What to run.
@@ -38,7 +38,17 @@ pub struct Stats {
 /// It runs on the device that the kernel's module was loaded on and blocks; several threads may run grids of one device at once
 /// and share its workers fairly. Raising `cancel` ends the grid with [`FaultKind::Cancelled`] within milliseconds.
 pub fn run_grid(launch: &Launch<'_>, cancel: &AtomicBool) -> Result<Stats, Fault> {
-    let grid = Arc::new(Grid::new(launch, cancel));
+    run_grid_observed(launch, cancel, &AtomicU64::new(0))
+}
+
+/// As [`run_grid`]; adds to `effects`, once a time slice, the number of changes that the grid has made to memory: while it stands still,
+/// all threads compute or wait.
+pub fn run_grid_observed(
+    launch: &Launch<'_>,
+    cancel: &AtomicBool,
+    effects: &AtomicU64,
+) -> Result<Stats, Fault> {
+    let grid = Arc::new(Grid::new(launch, cancel, effects));
     pool::run(grid)
 }
 
@@ -53,10 +63,11 @@ pub(crate) struct Grid {
     local_size: u32,
     pub started: Instant,
     cancel: *const AtomicBool,
+    effects: *const AtomicU64,
 }
 
-// SAFETY: the one field that is not `Send` and `Sync` by itself is the pointer to the caller's flag, an atomic that outlives
-// every use of the grid: `run_grid` returns only when no worker runs it any more.
+// SAFETY: the fields that are not `Send` and `Sync` by themselves are the pointers to the caller's atomics, which outlive every
+// use of the grid: `run_grid` returns only when no worker runs it any more.
 unsafe impl Send for Grid {}
 // SAFETY: as above.
 unsafe impl Sync for Grid {}
@@ -73,7 +84,7 @@ const SHARED_RESERVED: u64 = 1 << 10;
 const REGISTERS_PER_MULTIPROCESSOR: u64 = 1 << 16;
 
 impl Grid {
-    fn new(launch: &Launch<'_>, cancel: &AtomicBool) -> Grid {
+    fn new(launch: &Launch<'_>, cancel: &AtomicBool, effects: &AtomicU64) -> Grid {
         let mut params = vec![0u64; launch.params.len().div_ceil(8)];
         for (n, byte) in launch.params.iter().enumerate() {
             params[n / 8] |= u64::from(*byte) << (n % 8 * 8);
@@ -89,6 +100,7 @@ impl Grid {
             local_size: kernel.info().local_size.max(stack).next_multiple_of(16),
             started: Instant::now(),
             cancel,
+            effects,
             kernel,
         }
     }
@@ -162,6 +174,12 @@ impl Grid {
     pub fn cancelled(&self) -> bool {
         // SAFETY: see `Send`. Nothing is published with the flag, so it needs no order.
         unsafe { &*self.cancel }.load(Ordering::Relaxed)
+    }
+
+    /// Tells the caller of changes made to memory.
+    pub fn count_effects(&self, count: u32) {
+        // SAFETY: see `Send`. Nothing is published with the counter, so it needs no order.
+        unsafe { &*self.effects }.fetch_add(count.into(), Ordering::Relaxed);
     }
 
     /// Length of the next time slice.

@@ -16,6 +16,6 @@ mod random;
 
 pub use device::{Device, DeviceConfig};
 pub use fault::{Fault, FaultKind, Location};
-pub use launch::{Launch, Stats, run_grid};
+pub use launch::{Launch, Stats, run_grid, run_grid_observed};
 pub use mem::{AccessError, Allocation, Kind, Memory, OutOfMemory};
 pub use module::{Global, Kernel, LoadError, Module, Object, Param};

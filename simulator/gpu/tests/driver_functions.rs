@@ -4,9 +4,6 @@ mod support;
 use boomerang_gpu::FaultKind;
 use support::*;
 
-const PRINTF: &str = ".extern .func (.param .u32 r) vprintf(.param .u64 f, .param .u64 a);
-    .global .b8 format[23] = {\"%d %s %c %lld %5.2f %%\\n\"};";
-
 fn zero_terminated(text: &str) -> String {
     let bytes: Vec<String> = text.bytes().chain([0]).map(|b| b.to_string()).collect();
     format!("{{{}}}", bytes.join(","))
@@ -14,7 +11,6 @@ fn zero_terminated(text: &str) -> String {
 
 #[test]
 fn printf_formats_what_the_threads_pass() {
-    let _ = PRINTF;
     let template = "%d %s %c %lld %5.2f %*d%%\n";
     let text = format!(
         ".extern .func (.param .u32 r) vprintf(.param .u64 f, .param .u64 a);

@@ -24,7 +24,7 @@ fn an_overrun_names_thread_line_and_allocation() {
         assert!(text.contains(part), "{part:?} is not in:\n{text}");
     }
     // Line 1 to 3 are the header, the kernel starts on line 4.
-    assert_eq!(fault.location.line, 17);
+    assert_eq!(fault.location.line, 18);
 }
 
 #[test]

@@ -17,7 +17,12 @@ int main(void) {
 #pragma acc parallel loop deviceptr(device)
   for (int i = 0; i < N; i++)
     device[N + i] = device[i] + 1;
+#if __GNUC__ >= 16
   acc_memcpy_device(device, device + N, sizeof a);
+#else
+  acc_memcpy_from_device(b, device + N, sizeof b);
+  acc_memcpy_to_device(device, b, sizeof b);
+#endif
   acc_memcpy_from_device(b, device, sizeof b);
   for (int i = 0; i < N; i++)
     CHECK(b[i] == i + 1, "b[%d] is %d", i, b[i]);

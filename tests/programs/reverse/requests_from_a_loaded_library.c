@@ -1,6 +1,7 @@
 // boomerang: checks: regions of a library loaded by dlopen make requests of their own beside those of the program
 // boomerang: sources: requests_from_a_loaded_library_host.c
 // boomerang: library: requests_from_a_loaded_library_so.c
+// boomerang: timeout: 20
 // boomerang: flags: -ldl -rdynamic
 // boomerang: stock: dies: only the first image with requests gets a request word; the requests of others are dropped
 // boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock

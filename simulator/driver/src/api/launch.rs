@@ -7,7 +7,7 @@ use crate::core::stream::find;
 use crate::core::{copy, process};
 use crate::error::{Error, Result};
 use crate::types::{CUfunction, CUhostFn, CUlaunchConfig, CUoccupancyB2DSize, CUstream};
-use boomerang_gpu::{FaultKind, Kernel, Launch, run_grid};
+use boomerang_gpu::{FaultKind, Kernel, Launch, run_grid_observed};
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -87,12 +87,12 @@ fn launch(
     let kernel = function.kernel()?.clone();
     let what = format!("kernel {}", kernel.name());
     let control = KernelControl::default();
-    let cancel = Arc::clone(&control.cancel);
+    let KernelControl { cancel, effects } = control.clone();
     let context = Arc::clone(&stream.context);
     let body = move |start: Result| {
         start?;
         let launch = Launch { kernel: &kernel, grid, block, dynamic_shared: shared, params: &params };
-        match run_grid(&launch, &cancel) {
+        match run_grid_observed(&launch, &cancel, &effects) {
             Ok(_) => Ok(()),
             // Its context is lost already, and why was said then.
             Err(fault) if fault.kind == FaultKind::Cancelled => Ok(()),

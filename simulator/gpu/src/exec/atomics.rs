@@ -58,7 +58,11 @@ fn update<T: Word, const SPACE: u8>(
         };
         // SAFETY: `translate` checked the address and its alignment.
         let old = unsafe { T::update(at, |old| f(old, b, c)) };
-        cx.effects += u32::from(f(old, b, c) != old);
+        cx.watched = addr;
+        if f(old, b, c) != old {
+            cx.effects += 1;
+            cx.warp.note_update(addr, lane as u32);
+        }
         if i.d != Slot::UNUSED {
             cx.register::<T>(i.d)[lane] = old.put();
         }

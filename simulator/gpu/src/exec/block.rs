@@ -3,7 +3,7 @@
 use super::barrier::{BARRIERS, Barrier};
 use super::context::Context;
 use super::frames::Frames;
-use super::turn::Outcome;
+use super::turn::{Idle, Outcome};
 use super::warp::{State, Warp};
 use crate::fault::{Fault, FaultKind};
 use crate::ir::{FULL, LANES};
@@ -41,11 +41,8 @@ pub(crate) struct Block {
 pub(crate) enum Round {
     /// The block has ended.
     Done,
-    /// It goes on. `idle`: it waits for what others do to memory.
-    More {
-        /// Whether all its warps only looked at memory.
-        idle: bool,
-    },
+    /// It goes on.
+    More(Idle),
     /// A thread did something it may not.
     Fault(Box<Fault>),
 }
@@ -76,26 +73,23 @@ impl Block {
         Block { state, warps }
     }
 
-    /// Gives each warp a turn.
-    pub fn round(&mut self, grid: &Grid, random: &mut Random, stats: &mut Stats) -> Round {
-        let (mut ran, mut idle) = (false, true);
+    /// Gives each warp a turn. `stuck`: nothing on the device has made progress for some time.
+    pub fn round(&mut self, grid: &Grid, random: &mut Random, stuck: bool, stats: &mut Stats) -> Round {
+        let (mut ran, mut idle) = (false, Idle::OnDevice);
         for n in 0..self.warps.len() {
             let Some(warp) = self.warps[n].take() else { continue };
             let mut cx = Context::new(warp, &mut self.state, grid);
-            let outcome = cx.turn(grid.slice(random));
+            let outcome = cx.turn(grid.slice(random), stuck);
+            grid.count_effects(cx.turn_effects);
             stats.thread_instructions += cx.thread_instructions;
             stats.warp_instructions += cx.warp_instructions;
             match outcome {
                 Outcome::Done => {
-                    ran = true;
-                    idle = false;
+                    (ran, idle) = (true, Idle::No);
                     self.end_warp();
                     continue;
                 }
-                Outcome::Sliced { idle: waits } => {
-                    ran = true;
-                    idle &= waits;
-                }
+                Outcome::Sliced(waits) => (ran, idle) = (true, idle.max(waits)),
                 Outcome::Waiting => {}
                 Outcome::Fault(error) => return Round::Fault(Box::new(exec::report::fault(&cx, *error))),
             }
@@ -103,8 +97,8 @@ impl Block {
         }
         match () {
             () if self.state.live_warps == 0 => Round::Done,
-            () if ran => Round::More { idle },
-            () if self.someone_may_go() => Round::More { idle: false },
+            () if ran => Round::More(idle),
+            () if self.someone_may_go() => Round::More(Idle::No),
             () => Round::Fault(Box::new(self.deadlock(grid))),
         }
     }

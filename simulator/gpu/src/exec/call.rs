@@ -4,7 +4,7 @@ use super::builtin;
 use super::context::{Context, Flow, lanes};
 use super::frames::CALL_OVERHEAD;
 use crate::fault::FaultKind;
-use crate::ir::{CODE_STEP, CODE_WINDOW, Inst};
+use crate::ir::{CODE_STEP, Inst};
 
 impl Context<'_> {
     /// Makes an activation the current one.
@@ -55,9 +55,9 @@ pub(crate) fn indirect(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     debug_assert_eq!(mask, cx.mask);
     let first = mask.trailing_zeros() as usize;
     let target = cx.lane::<u64>(i.a, first);
-    let offset = target.wrapping_sub(CODE_WINDOW);
+    let offset = target.wrapping_sub(cx.grid.program().code_base);
     let function = (offset / CODE_STEP) as usize;
-    if offset % CODE_STEP != 0 || function >= cx.grid.program().functions.len() {
+    if !offset.is_multiple_of(CODE_STEP) || function >= cx.grid.program().functions.len() {
         return cx.fail(
             FaultKind::InvalidProgramCounter,
             first,

@@ -66,6 +66,10 @@ pub(crate) struct Context<'a> {
     pub effects: u32,
     /// Fences and ordered accesses since then.
     pub orderings: u32,
+    /// The address last loaded or updated: what a split that makes no progress waits for.
+    pub watched: u64,
+    /// Changes made in the whole turn.
+    pub turn_effects: u32,
     views: [View; VIEWS],
     generation: u64,
 }
@@ -91,6 +95,8 @@ impl<'a> Context<'a> {
             warp_instructions: 0,
             effects: 0,
             orderings: 0,
+            watched: 0,
+            turn_effects: 0,
             views: [View::EMPTY; VIEWS],
             generation: 0,
         }

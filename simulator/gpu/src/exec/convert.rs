@@ -3,7 +3,6 @@
 use super::alu::routine;
 use super::context::{Context, Flow, lanes};
 use super::half;
-use super::lane::Lane;
 use crate::ir::{Handler, Inst};
 use boomerang_ptx::types::{Modifiers, Rounding, Type};
 
@@ -92,10 +91,9 @@ impl Conversion {
             Value::Float(x) if self.to == self.from || self.integral() => Value::Float(integral(x, self.rounding)),
             other => other,
         };
-        let adjust = |value: Value| self.adjusted(value);
         match value {
-            Value::Float(x) if x.is_nan() && (self.saturate || self.relu) && self.saturate => adjust(Value::Float(0.0)),
-            value => adjust(value),
+            Value::Float(x) if x.is_nan() && self.saturate => self.adjusted(Value::Float(0.0)),
+            value => self.adjusted(value),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::context::{Context, Error, Flow, lanes};
 use super::lane::Lane;
 use crate::fault::FaultKind;
-use crate::ir::{CODE_WINDOW, Inst, LANES, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Slot};
+use crate::ir::{CODE_WINDOW, Inst, LANES, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use boomerang_ptx::types::Space;
 use std::sync::atomic::{self, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -95,7 +95,9 @@ impl Context<'_> {
             0 => {
                 let view = self.grid.view(addr)?;
                 *self.view_slot(i) = view;
-                (addr.checked_add(size)? <= view.high).then(|| addr.wrapping_add(view.delta) as *mut u8)
+                // An aligned read that begins inside may end behind, as no page ends there: string functions read whole words.
+                let inside = addr.checked_add(size)? <= view.high || what == READ && addr.is_multiple_of(size);
+                inside.then(|| addr.wrapping_add(view.delta) as *mut u8)
             }
             _ => None,
         }
@@ -129,28 +131,46 @@ impl Context<'_> {
 }
 
 /// `ld`: `d` gets what is at `a` + `imm`; `c`'s bits are the alignment.
+///
+/// Lanes in a row with one address share one access, as on hardware: code whose lanes run in lockstep relies on all seeing the same value.
 pub(crate) fn load<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     cx.refresh_views();
     let bases = *cx.read::<u64>(i.a);
     let align = u64::from(i.c.bits());
+    let first = mask.trailing_zeros() as usize;
+    cx.watched = bases[first].wrapping_add(i.imm);
+    let (mut last, mut value) = (!bases[first], None);
     for lane in lanes(mask) {
-        let addr = bases[lane].wrapping_add(i.imm);
-        match cx.translate::<SPACE>(i, lane, addr, size_of::<T>() as u64, align, READ) {
-            // SAFETY: `translate` checked the address and its alignment.
-            Ok(at) => cx.register::<T>(i.d)[lane] = unsafe { T::load(at) }.put(),
-            Err(fault) => return fault,
+        if bases[lane] != last || SPACE == space::LOCAL {
+            let addr = bases[lane].wrapping_add(i.imm);
+            match cx.translate::<SPACE>(i, lane, addr, size_of::<T>() as u64, align, READ) {
+                // SAFETY: `translate` checked the address and its alignment.
+                Ok(at) => value = Some(unsafe { T::load(at) }),
+                Err(fault) => return fault,
+            }
+            // An address in a lane's own window means something else to the next lane.
+            last = if addr >> 48 << 48 == LOCAL_WINDOW { !bases[lane] } else { bases[lane] };
         }
+        cx.register::<T>(i.d)[lane] = value.expect("the first lane loads").put();
     }
     Flow::Next
 }
 
-/// `st`: `b` goes to `a` + `imm`; `c`'s bits are the alignment.
+/// `st`: `b` goes to `a` + `imm`; `c`'s bits are the alignment. Of lanes in a row with one address the last stores.
 pub(crate) fn store<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     cx.refresh_views();
     cx.effects += 1;
+    let bases = *cx.read::<u64>(i.a);
     let align = u64::from(i.c.bits());
-    for lane in lanes(mask) {
-        let addr = cx.lane::<u64>(i.a, lane).wrapping_add(i.imm);
+    let mut rest = mask;
+    while rest != 0 {
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest - 1;
+        let addr = bases[lane].wrapping_add(i.imm);
+        let own = SPACE == space::LOCAL || addr >> 48 << 48 == LOCAL_WINDOW;
+        if !own && rest != 0 && bases[rest.trailing_zeros() as usize] == bases[lane] {
+            continue;
+        }
         let value = cx.lane::<T>(i.b, lane);
         match cx.translate::<SPACE>(i, lane, addr, size_of::<T>() as u64, align, WRITE) {
             // SAFETY: `translate` checked the address and its alignment.

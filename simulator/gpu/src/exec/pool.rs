@@ -1,6 +1,7 @@
 //! The host threads of a device, which execute the blocks of all its running grids in turn.
 
 use super::block::{Block, Round};
+use super::turn::Idle;
 use crate::Stats;
 use crate::fault::Fault;
 use crate::launch::Grid;
@@ -8,7 +9,7 @@ use crate::random::Random;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A grid that runs.
 struct Entry {
@@ -86,9 +87,10 @@ enum Job {
     Continue(Block),
 }
 
-#[derive(Default)]
 struct State {
     entries: Vec<Entry>,
+    /// When something last made progress, or waited for the host.
+    active: Instant,
     /// Whose turn it is.
     next: usize,
     closed: bool,
@@ -116,7 +118,6 @@ impl State {
     }
 }
 
-#[derive(Default)]
 struct Shared {
     state: Mutex<State>,
     /// Signalled when there are blocks to run.
@@ -134,7 +135,9 @@ pub(crate) struct Pool {
 impl Pool {
     /// Starts `workers` threads.
     pub fn new(workers: usize, seed: u64) -> Pool {
-        let shared = Arc::new(Shared::default());
+        let state = State { entries: Vec::new(), active: Instant::now(), next: 0, closed: false };
+        let shared =
+            Arc::new(Shared { state: Mutex::new(state), work: Condvar::new(), over: Condvar::new() });
         let start = |n: usize| {
             let shared = shared.clone();
             let seed = seed.wrapping_add(n as u64);
@@ -163,6 +166,7 @@ pub(crate) fn run(grid: Arc<Grid>) -> Result<Stats, Fault> {
     let shared = &device.pool().shared;
     let mut state = shared.state.lock().unwrap();
     state.entries.push(Entry::new(grid.clone()));
+    state.active = Instant::now();
     shared.work.notify_all();
     let mut state = shared.over.wait_while(state, |state| !state.entry(&grid).over()).unwrap();
     let at = state.entries.iter().position(|e| Arc::ptr_eq(&e.grid, &grid)).expect("only we remove it");
@@ -178,6 +182,9 @@ pub(crate) fn run(grid: Arc<Grid>) -> Result<Stats, Fault> {
 /// such blocks wait for is a change of memory by the host or another device, of which no event tells.
 const YIELDS: u32 = 32;
 const NAP: Duration = Duration::from_micros(20);
+/// When nothing has made progress for so long, and nobody waits for the host, lanes go on that wait for others of their warp: only they
+/// can still bring what all wait for. Longer than any round takes.
+const STUCK: Duration = Duration::from_millis(100);
 
 fn work(shared: &Shared, mut random: Random) {
     let mut fruitless = 0;
@@ -192,6 +199,7 @@ fn work(shared: &Shared, mut random: Random) {
             continue;
         };
         let resident = state.resident();
+        let stuck = state.active.elapsed() > STUCK;
         drop(state);
         if fruitless > resident {
             if naps < YIELDS { thread::yield_now() } else { thread::sleep(NAP) }
@@ -205,21 +213,25 @@ fn work(shared: &Shared, mut random: Random) {
         let mut stats = Stats::default();
         let round = match grid.cancelled() {
             true => Round::Fault(Box::new(grid.cancellation())),
-            false => block.round(&grid, &mut random, &mut stats),
+            false => block.round(&grid, &mut random, stuck, &mut stats),
         };
-        if let Round::More { idle: true } = round {
-            fruitless += 1;
-        } else {
+        let idle = if let Round::More(idle) = round { idle } else { Idle::No };
+        if idle == Idle::No {
             (fruitless, naps) = (0, 0);
+        } else {
+            fruitless += 1;
         }
         state = shared.state.lock().unwrap();
+        if idle != Idle::OnDevice {
+            state.active = Instant::now();
+        }
         let entry = state.entry(&grid);
         entry.held -= 1;
         entry.stats.thread_instructions += stats.thread_instructions;
         entry.stats.warp_instructions += stats.warp_instructions;
         match round {
             Round::Done => entry.finished += 1,
-            Round::More { .. } => entry.queue.push_back(block),
+            Round::More(_) => entry.queue.push_back(block),
             Round::Fault(fault) => {
                 entry.fault.get_or_insert(fault);
             }

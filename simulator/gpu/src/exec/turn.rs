@@ -9,30 +9,36 @@ use crate::ir::FULL;
 pub(crate) enum Outcome {
     /// All lanes have exited.
     Done,
-    /// The time slice is used up. `idle`: every split only looked at memory, it waits for someone else.
-    Sliced {
-        /// Whether the warp makes no progress by itself.
-        idle: bool,
-    },
+    /// The time slice is used up.
+    Sliced(Idle),
     /// It waits at a barrier of the block.
     Waiting,
     /// It did something it may not.
     Fault(Box<Error>),
 }
 
-/// Turns in a row without progress after which lanes that wait for the spinning ones go on alone: what these spin for may
-/// well be theirs to give, such as a lock held by a lane that has come out of the loop.
-const PATIENCE: u32 = 16;
-/// Turns after which lanes that wait go on whatever the others do, which may be looping for ever.
-const LONG_PATIENCE: u32 = 1024;
+/// Whether those that ran made progress by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Idle {
+    /// They only looked at device memory: they wait for each other.
+    OnDevice,
+    /// They only looked at memory, among it the host's.
+    OnHost,
+    /// They made progress.
+    No,
+}
+
+/// Turns in a row without progress after which lanes that wait go on without the spinning ones, if one of them made the last update
+/// of the word that these watch: it holds the lock, and has come out of the loop ahead of the others.
+const PATIENCE: u32 = 4;
 /// A time slice, in instructions, of a split that made no progress in its last.
 const IDLE_SLICE: u32 = 128;
 
 impl Context<'_> {
-    /// Runs the warp for about `slice` instructions.
-    pub fn turn(&mut self, slice: u32) -> Outcome {
+    /// Runs the warp for about `slice` instructions. `stuck`: nothing on the device has made progress for some time.
+    pub fn turn(&mut self, slice: u32, stuck: bool) -> Outcome {
         self.wake();
-        let mut idle = true;
+        let (mut idle, mut held) = (Idle::OnDevice, false);
         let mut left = if self.warp.idle_turns > 0 { IDLE_SLICE.min(slice) } else { slice };
         let turns = self.warp.splits.len();
         let share = (left / turns.max(1) as u32).max(IDLE_SLICE);
@@ -45,17 +51,18 @@ impl Context<'_> {
             (self.effects, self.orderings) = (0, 0);
             self.budget = share;
             let flow = self.execute();
-            let used = share - self.budget;
-            left = left.saturating_sub(used.max(1));
+            self.turn_effects += self.effects;
+            left = left.saturating_sub((share - self.budget).max(1));
             served += 1;
-            idle &= flow == Flow::Next && self.effects == 0 && self.orderings > 0;
             match flow {
                 Flow::Fault => return Outcome::Fault(self.error.take().expect("a fault leaves its error")),
-                Flow::Switch => {}
+                Flow::Switch => idle = Idle::No,
                 // Preempted: to the end of the line.
                 Flow::Next | Flow::Jump => {
                     let split = self.saved(State::Ready);
                     self.warp.splits.push(split);
+                    idle = idle.max(self.idleness());
+                    held |= self.warp.updater_waits(self.watched);
                 }
             }
         }
@@ -63,39 +70,45 @@ impl Context<'_> {
             return Outcome::Done;
         }
         if self.warp.splits.iter().any(|s| s.state == State::Ready) {
-            return self.sliced(idle);
+            return Outcome::Sliced(self.sliced(idle, held, stuck));
         }
         self.arrive_at_barriers();
         self.wake();
         if self.warp.splits.iter().any(|s| s.state == State::Ready) {
-            return Outcome::Sliced { idle: false };
+            return Outcome::Sliced(Idle::No);
         }
         if self.warp.splits.iter().any(|s| matches!(s.state, State::InBarrier { .. })) {
             return Outcome::Waiting;
         }
         if self.warp.release_waiting() {
-            return Outcome::Sliced { idle: false };
+            return Outcome::Sliced(Idle::No);
         }
         let note = "its lanes wait for each other at warp-wide instructions".into();
         let lane = self.warp.live.trailing_zeros();
         Outcome::Fault(Box::new(Error { kind: FaultKind::Deadlock, lane, access: None, note }))
     }
 
-    fn sliced(&mut self, idle: bool) -> Outcome {
-        self.warp.turns = self.warp.turns.wrapping_add(1);
-        if self.warp.turns.is_multiple_of(LONG_PATIENCE) {
-            self.warp.release_waiting();
+    /// Whether the split that has just used up its share made progress.
+    fn idleness(&self) -> Idle {
+        match () {
+            () if self.effects > 0 || self.orderings == 0 => Idle::No,
+            () if self.grid.memory().lookup(self.watched).is_some_and(|a| a.kind.is_host()) => Idle::OnHost,
+            () => Idle::OnDevice,
         }
-        if !idle {
+    }
+
+    /// Ends a turn after which splits are ready.
+    fn sliced(&mut self, idle: Idle, held: bool, stuck: bool) -> Idle {
+        if idle == Idle::No {
             self.warp.idle_turns = 0;
-            return Outcome::Sliced { idle };
+            return idle;
         }
         self.warp.idle_turns += 1;
-        if self.warp.idle_turns.is_multiple_of(PATIENCE) && self.warp.release_waiting() {
+        if (stuck || held && self.warp.idle_turns >= PATIENCE) && self.warp.release_waiting() {
             self.warp.idle_turns = 0;
-            return Outcome::Sliced { idle: false };
+            return Idle::No;
         }
-        Outcome::Sliced { idle }
+        idle
     }
 
     /// Readies the splits whose barrier has let them go.

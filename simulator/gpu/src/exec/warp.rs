@@ -88,6 +88,9 @@ pub(crate) struct Join {
     pub arrived: u32,
 }
 
+/// How many updates a warp remembers.
+const UPDATES: usize = 8;
+
 /// A warp.
 pub(crate) struct Warp {
     /// Its number in the block.
@@ -105,8 +108,9 @@ pub(crate) struct Warp {
     pub exchange: [u64; LANES],
     /// Turns in a row in which every split only looked at memory.
     pub idle_turns: u32,
-    /// Turns that it has had.
-    pub turns: u32,
+    /// The latest successful atomic updates, by address and lane: a lock that a lane of this warp may hold.
+    updates: [(u64, u32); UPDATES],
+    next_update: usize,
 }
 
 impl Warp {
@@ -122,7 +126,8 @@ impl Warp {
             local: Vec::new(),
             exchange: [0; LANES],
             idle_turns: 0,
-            turns: 0,
+            updates: [(0, 0); UPDATES],
+            next_update: 0,
         }
     }
 
@@ -138,6 +143,23 @@ impl Warp {
                 self.joins.len() as u32 - 1
             }
         }
+    }
+
+    /// Remembers an update.
+    pub fn note_update(&mut self, addr: u64, lane: u32) {
+        if let Some(update) = self.updates.iter_mut().find(|u| u.0 == addr) {
+            update.1 = lane;
+            return;
+        }
+        self.updates[self.next_update % UPDATES] = (addr, lane);
+        self.next_update += 1;
+    }
+
+    /// Whether the lane that updated `addr` last waits for others.
+    pub fn updater_waits(&self, addr: u64) -> bool {
+        let running = self.splits.iter().fold(0, |all, s| all | s.mask);
+        let waiting = self.live & !running;
+        self.updates.iter().any(|&(a, lane)| a == addr && waiting >> lane & 1 == 1)
     }
 
     /// Removes `lanes` from all joins and frames that they owe, from `join` of `frame` outwards; who waited only for them goes on.

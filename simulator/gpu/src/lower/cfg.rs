@@ -102,6 +102,7 @@ impl Graph {
     /// algorithm", on the reversed graph).
     fn post_dominators_from(&self, roots: &[usize], done: &mut [bool], result: &mut [Option<usize>]) {
         let order = self.reverse_postorder(roots, done);
+        let endless = self.endless();
         let count = order.len();
         let mut rank = vec![usize::MAX; self.blocks.len() + 1];
         for (n, &block) in order.iter().enumerate() {
@@ -116,6 +117,8 @@ impl Graph {
             for &block in &order {
                 let root = roots.contains(&block).then_some(0);
                 let next = if block == self.end() { &[][..] } else { &self.successors[block][..] };
+                // Lanes that loop for ever never come: nobody waits for them.
+                let root = root.or(next.iter().any(|&s| endless[s]).then_some(0));
                 let reached = next.iter().map(|&s| rank[s]).filter(|&r| r != usize::MAX && parent[r] != usize::MAX);
                 let meet = root.into_iter().chain(reached).reduce(|mut a, mut b| {
                     while a != b {
@@ -137,6 +140,17 @@ impl Graph {
                 result[block] = Some(order[by - 1]);
             }
         }
+    }
+
+    /// Which blocks can reach neither the function's end nor an exit.
+    fn endless(&self) -> Vec<bool> {
+        let exits = (0..self.blocks.len()).filter(|&b| self.successors[b].is_empty());
+        let ends: Vec<usize> = exits.chain([self.end()]).collect();
+        let mut endless = vec![true; self.blocks.len() + 1];
+        for block in self.reverse_postorder(&ends, &vec![false; self.blocks.len() + 1]) {
+            endless[block] = false;
+        }
+        endless
     }
 
     /// The blocks not `done` that reach a root, each after one of its successors at least.

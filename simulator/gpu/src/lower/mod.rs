@@ -12,7 +12,7 @@ mod place;
 mod video;
 mod warp;
 
-use crate::ir::{self, Builtin, CODE_STEP, CODE_WINDOW};
+use crate::ir::{self, Builtin, CODE_STEP};
 use crate::module::{LoadError, Object, Param};
 use boomerang_ptx::Program;
 use boomerang_ptx::ast::{Function, FunctionId};
@@ -22,11 +22,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The address that stands for a function.
-pub(crate) fn code_address(program: &Program, mut id: FunctionId) -> u64 {
+pub(crate) fn code_address(program: &Program, placement: &Placement, mut id: FunctionId) -> u64 {
     while let Some(target) = program.functions[id.index()].alias {
         id = target;
     }
-    CODE_WINDOW + u64::from(id.0) * CODE_STEP
+    placement.code_base + u64::from(id.0) * CODE_STEP
 }
 
 /// Makes a program executable whose variables are placed.
@@ -49,6 +49,7 @@ pub(crate) fn lower(
         kernels,
         globals: placement.globals(program),
         static_shared: placement.shared_size,
+        code_base: placement.code_base,
         objects,
         files: files.names,
     })

@@ -78,7 +78,7 @@ impl Lowering<'_> {
     /// A register with the address of a symbol, in its own space or generic.
     pub fn symbol(&mut self, symbol: Symbol, offset: i64, generic: bool) -> Lowered<Slot> {
         let address = match symbol {
-            Symbol::Function(id) => super::code_address(self.program, id),
+            Symbol::Function(id) => super::code_address(self.program, self.placement, id),
             Symbol::Variable(id) => {
                 let window = match self.program.variables[id.index()].space {
                     Space::Shared if generic => SHARED_WINDOW,

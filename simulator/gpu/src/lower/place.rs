@@ -1,18 +1,24 @@
 //! Where variables lie, and what is in them at first.
 
-use crate::ir::SHARED_WINDOW;
+use crate::ir::{CODE_STEP, CODE_WINDOW, SHARED_WINDOW};
 use crate::mem::{AccessError, Memory, OutOfMemory};
 use crate::module::Global;
 use boomerang_ptx::Program;
 use boomerang_ptx::ast::{Float, Initial, Space, Symbol, Type, Variable};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The addresses of a program's variables.
+/// Where the next program's functions begin, from [`CODE_WINDOW`]: no two programs of the process share an address.
+static NEXT_CODE: AtomicU64 = AtomicU64::new(0);
+
+/// The addresses of a program's variables and functions.
 pub(crate) struct Placement {
     /// For each variable: its device address, or its offset in shared memory.
     pub addresses: Vec<u64>,
     /// Bytes of statically allocated shared memory.
     pub shared_size: u32,
+    /// Address of function 0.
+    pub code_base: u64,
     /// The device memory that holds the others; freed with the module.
     pub allocations: Vec<u64>,
 }
@@ -20,9 +26,11 @@ pub(crate) struct Placement {
 impl Placement {
     /// Places a program's variables, each global one in an allocation of its own so that an overrun faults.
     pub fn new(program: &Program, memory: &Memory, device: usize) -> Result<Placement, OutOfMemory> {
+        let code_size = program.functions.len() as u64 * CODE_STEP;
         let mut placement = Placement {
             addresses: vec![0; program.variables.len()],
             shared_size: 0,
+            code_base: CODE_WINDOW + NEXT_CODE.fetch_add(code_size, Ordering::Relaxed),
             allocations: Vec::new(),
         };
         let shared = |v: &&(usize, &Variable)| v.1.space == Space::Shared;
@@ -115,7 +123,7 @@ fn float_bits(float: Float, ty: Type) -> u64 {
 
 fn symbol_address(program: &Program, placement: &Placement, symbol: Symbol, generic: bool) -> u64 {
     match symbol {
-        Symbol::Function(id) => super::code_address(program, id),
+        Symbol::Function(id) => super::code_address(program, placement, id),
         Symbol::Variable(id) => {
             let shared = program.variables[id.index()].space == Space::Shared;
             placement.addresses[id.index()] + if shared && generic { SHARED_WINDOW } else { 0 }
