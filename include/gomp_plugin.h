@@ -22,7 +22,7 @@ struct addr_pair {
 
 /* ---- The program's side ---- */
 
-/* A queue of OpenACC's; the plugin passes none. */
+/* A queue of OpenACC's, or the one that a reverse-offload request makes its copies through. */
 struct goacc_asyncqueue;
 
 /* What the plugin calls in a program that loads it without libgomp. Where a function is null a built-in one stands in: malloc,
@@ -39,7 +39,8 @@ struct boomerang_host_table {
   /* Takes an error message, without a newline, and ends the program; the plugin aborts if it returns. */
   void (*fatal)(const char *message);
   /* Serves a reverse-offload request: runs the host's twin of the device function `fn`, with `mapnum` items whose addresses,
-     sizes and 16-bit map kinds are in arrays at these device addresses. `aq` is null: copy with GOMP_OFFLOAD_dev2host and
+     sizes and 16-bit map kinds are in arrays at these device addresses. Unless `aq` is null, copy with
+     GOMP_OFFLOAD_openacc_async_dev2host and _host2dev, and _synchronize after each; else with GOMP_OFFLOAD_dev2host and
      _host2dev. Called on the thread that runs the region. */
   void (*target_rev)(uint64_t fn, uint64_t mapnum, uint64_t addrs, uint64_t sizes, uint64_t kinds, int dev_num,
                      struct goacc_asyncqueue *aq);
@@ -55,7 +56,7 @@ bool boomerang_set_host_table(const struct boomerang_host_table *table);
 unsigned GOMP_OFFLOAD_version(void);
 /* "nvptx" */
 const char *GOMP_OFFLOAD_get_name(void);
-/* Capabilities: 4, OpenMP. */
+/* Capabilities: 4, OpenMP, and 8, OpenACC. */
 unsigned GOMP_OFFLOAD_get_caps(void);
 /* The kind of images: 5, PTX. */
 int GOMP_OFFLOAD_get_type(void);
@@ -77,7 +78,7 @@ struct boomerang_ptx_object {
 };
 struct boomerang_function {
   const char *name;
-  /* OpenACC's gangs, workers and vector length; not used. */
+  /* Gangs, workers and vector length that an OpenACC kernel was compiled for; 0 where they are open. */
   unsigned short dims[3];
 };
 struct boomerang_image {
@@ -133,6 +134,46 @@ bool GOMP_OFFLOAD_can_run(void *function);
    ended by a null word: (value << 16 | 1 << 8) for teams, (value << 16 | 2 << 8) for threads of a team. Ends the program,
    through the host's `fatal`, when the kernel fails. */
 void GOMP_OFFLOAD_run(int device, void *function, void *variables, void **args);
+
+/* ---- OpenACC ---- */
+
+/* Runs a function of the image's table, which takes `variables` alone, and returns when it has ended. `dims` are gangs, workers
+   and vector length, 0 for the plugin's choice. `count`, `host_addresses` and `mapping` are not used. Ends the program, through
+   the host's `fatal`, when the kernel fails. */
+void GOMP_OFFLOAD_openacc_exec(void *function, size_t count, void **host_addresses, void **variables, unsigned *dims,
+                               void *mapping);
+/* Enqueues it, behind everything enqueued before. */
+void GOMP_OFFLOAD_openacc_async_exec(void *function, size_t count, void **host_addresses, void **variables, unsigned *dims,
+                                     void *mapping, struct goacc_asyncqueue *queue);
+/* Prepares a thread: makes the device's CUDA context current where none is. Null on failure. */
+void *GOMP_OFFLOAD_openacc_create_thread_data(int device);
+void GOMP_OFFLOAD_openacc_destroy_thread_data(void *data);
+/* A new queue, or null. */
+struct goacc_asyncqueue *GOMP_OFFLOAD_openacc_async_construct(int device);
+bool GOMP_OFFLOAD_openacc_async_destruct(struct goacc_asyncqueue *queue);
+/* Whether everything enqueued so far is done: 1, 0, or -1 when some of it failed. */
+int GOMP_OFFLOAD_openacc_async_test(struct goacc_asyncqueue *queue);
+bool GOMP_OFFLOAD_openacc_async_synchronize(struct goacc_asyncqueue *queue);
+/* Has what `later` gets from now on wait for what `earlier` has got. */
+bool GOMP_OFFLOAD_openacc_async_serialize(struct goacc_asyncqueue *earlier, struct goacc_asyncqueue *later);
+/* Calls the function, on a thread of the driver's, behind everything enqueued so far. In there only GOMP_OFFLOAD_free may be
+   called. */
+void GOMP_OFFLOAD_openacc_async_queue_callback(struct goacc_asyncqueue *queue, void (*function)(void *), void *argument);
+bool GOMP_OFFLOAD_openacc_async_dev2host(int device, void *to, const void *from, size_t bytes, struct goacc_asyncqueue *queue);
+bool GOMP_OFFLOAD_openacc_async_host2dev(int device, void *to, const void *from, size_t bytes, struct goacc_asyncqueue *queue);
+bool GOMP_OFFLOAD_openacc_async_dev2dev(int device, void *to, const void *from, size_t bytes, struct goacc_asyncqueue *queue);
+/* The thread's CUdevice (where it is) and CUcontext; null without libgomp, which knows the thread. */
+void *GOMP_OFFLOAD_openacc_cuda_get_current_device(void);
+void *GOMP_OFFLOAD_openacc_cuda_get_current_context(void);
+/* A queue's CUstream. One that the caller sets stays the caller's. */
+void *GOMP_OFFLOAD_openacc_cuda_get_stream(struct goacc_asyncqueue *queue);
+int GOMP_OFFLOAD_openacc_cuda_set_stream(struct goacc_asyncqueue *queue, void *stream);
+union goacc_property_value {
+  const char *ptr;
+  size_t val;
+};
+/* Numbers: 1 bytes of memory, 2 free bytes; texts: 0x10001 name, 0x10002 vendor, 0x10003 driver. */
+union goacc_property_value GOMP_OFFLOAD_openacc_get_property(int device, int property);
 
 /* ---- Interoperability objects ---- */
 

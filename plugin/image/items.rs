@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use super::tokens::{Known, Scanner, Token};
+
 /// What an item is to the rest of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -27,120 +29,40 @@ pub struct Item<'a> {
     pub visible: bool,
     /// Where it stands, with the comments and blanks in front of it.
     pub span: Range<usize>,
+    /// Where its body begins: with the brace, or behind the item where it has none.
+    pub body: usize,
     /// Names that its body or initializer may use; more than it does use, never fewer.
     pub uses: Vec<&'a str>,
 }
 
 /// The items of `text` in order, or none where it has a form that isn't known. What follows the last item is blank.
 pub fn items(text: &str) -> Option<Vec<Item<'_>>> {
-    let mut scanner = Scanner { text, at: 0 };
+    let mut parser = Items { tokens: Scanner::new(text) };
     let mut items = vec![];
     let mut start = 0;
-    while let Some(token) = scanner.next()? {
-        let mut item = scanner.item(token)?;
-        item.span = start..scanner.at;
+    while let Some(token) = parser.tokens.next()? {
+        let mut item = parser.item(token)?;
+        item.span = start..parser.tokens.at();
+        item.body = item.body.min(parser.tokens.at());
         item.uses.sort_unstable();
         item.uses.dedup();
-        start = scanner.at;
+        start = parser.tokens.at();
         items.push(item);
     }
     Some(items)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token<'a> {
-    /// An identifier. Those of registers and parameters begin with `%` in GCC's texts.
-    Word(&'a str),
-    /// A dot and what follows: a directive, a type, a modifier.
-    Directive(&'a str),
-    Number,
-    String,
-    Sign(u8),
+struct Items<'a> {
+    tokens: Scanner<'a>,
 }
 
-struct Scanner<'a> {
-    text: &'a str,
-    at: usize,
+/// A function's body: where it begins, and what it uses.
+struct Body<'a> {
+    start: usize,
+    uses: Vec<&'a str>,
 }
 
-/// What the scanner's functions give: none where the text has a form that isn't known.
-type Known<T> = Option<T>;
-
-impl<'a> Scanner<'a> {
-    /// The next token, or none at the end.
-    fn next(&mut self) -> Known<Option<Token<'a>>> {
-        let bytes = self.text.as_bytes();
-        loop {
-            let rest = &bytes[self.at..];
-            match rest {
-                [] => return Some(None),
-                [b' ' | b'\t' | b'\n' | b'\r', ..] => self.at += 1,
-                [b'/', b'/', ..] => {
-                    self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
-                }
-                [b'/', b'*', ..] => self.at += 4 + self.text.get(self.at + 2..)?.find("*/")?,
-                _ => break,
-            }
-        }
-        let start = self.at;
-        let token = match bytes[start] {
-            b'"' => {
-                let length = bytes[start + 1..].iter().position(|byte| *byte == b'"')?;
-                self.at += length + 2;
-                Token::String
-            }
-            b'.' if self.follows(1, is_name) => {
-                self.skip(1, is_name);
-                Token::Directive(&self.text[start..self.at])
-            }
-            b'0'..=b'9' => {
-                self.skip(0, |byte| byte.is_ascii_alphanumeric());
-                // `7.3`, but not the dot of `7.3.target`.
-                if self.follows(0, |byte| byte == b'.') && self.follows(1, |byte| byte.is_ascii_digit()) {
-                    self.skip(1, |byte| byte.is_ascii_alphanumeric());
-                }
-                Token::Number
-            }
-            byte if is_name(byte) => {
-                self.skip(0, is_name);
-                Token::Word(&self.text[start..self.at])
-            }
-            byte if byte.is_ascii() => {
-                self.at += 1;
-                Token::Sign(byte)
-            }
-            _ => return None,
-        };
-        Some(Some(token))
-    }
-
-    fn follows(&self, offset: usize, is: impl Fn(u8) -> bool) -> bool {
-        self.text.as_bytes().get(self.at + offset).is_some_and(|byte| is(*byte))
-    }
-
-    /// Skips `first` bytes and then all that are as `is` says.
-    fn skip(&mut self, first: usize, is: impl Fn(u8) -> bool) {
-        self.at += first;
-        while self.follows(0, &is) {
-            self.at += 1;
-        }
-    }
-
-    /// The next token, where there must be one.
-    fn must(&mut self) -> Known<Token<'a>> {
-        self.next()?
-    }
-
-    /// Takes the next token if `is` says so.
-    fn take_if(&mut self, is: impl Fn(Token<'a>) -> bool) -> Known<bool> {
-        let before = self.at;
-        let taken = self.next()?.is_some_and(is);
-        if !taken {
-            self.at = before;
-        }
-        Some(taken)
-    }
-
+impl<'a> Items<'a> {
     fn item(&mut self, first: Token<'a>) -> Known<Item<'a>> {
         let mut token = first;
         let (mut visible, mut external) = (false, false);
@@ -151,10 +73,11 @@ impl<'a> Scanner<'a> {
                 ".extern" => external = true,
                 _ => break,
             }
-            token = self.must()?;
+            token = self.tokens.must()?;
         }
         let Token::Directive(directive) = token else { return None };
-        let item = |kind, name, uses| Item { kind, name, visible, span: 0..0, uses };
+        // `items` knows the span.
+        let item = |kind, name, uses| Item { kind, name, visible, span: 0..0, body: usize::MAX, uses };
         match directive {
             ".version" | ".address_size" => self.numbers(1).map(|()| item(Kind::Header, "", vec![])),
             ".target" => {
@@ -163,29 +86,29 @@ impl<'a> Scanner<'a> {
             }
             ".file" => {
                 self.numbers(1)?;
-                (self.must()? == Token::String).then_some(())?;
-                while self.take_if(|token| token == Token::Sign(b','))? {
+                (self.tokens.must()? == Token::String).then_some(())?;
+                while self.tokens.take_if(|token| token == Token::Sign(b','))? {
                     self.numbers(1)?;
                 }
                 Some(item(Kind::Header, "", vec![]))
             }
             ".func" | ".entry" => {
                 let (name, body) = self.function()?;
-                Some(match body {
-                    None => item(Kind::Declaration, name, vec![]),
-                    Some(uses) if directive == ".entry" => item(Kind::Kernel, name, uses),
-                    Some(uses) => item(Kind::Definition, name, uses),
-                })
+                let Some(Body { start, uses }) = body else {
+                    return Some(item(Kind::Declaration, name, vec![]));
+                };
+                let kind = if directive == ".entry" { Kind::Kernel } else { Kind::Definition };
+                Some(Item { body: start, ..item(kind, name, uses) })
             }
             ".global" | ".const" | ".shared" => {
                 let (name, uses) = self.variable()?;
                 Some(item(if external { Kind::Declaration } else { Kind::Definition }, name, uses))
             }
             ".alias" => {
-                let Token::Word(name) = self.must()? else { return None };
-                (self.must()? == Token::Sign(b',')).then_some(())?;
-                let Token::Word(target) = self.must()? else { return None };
-                (self.must()? == Token::Sign(b';')).then_some(())?;
+                let Token::Word(name) = self.tokens.must()? else { return None };
+                (self.tokens.must()? == Token::Sign(b',')).then_some(())?;
+                let Token::Word(target) = self.tokens.must()? else { return None };
+                (self.tokens.must()? == Token::Sign(b';')).then_some(())?;
                 // Its declaration, which stands before, says whether it is visible.
                 Some(Item { visible: true, ..item(Kind::Definition, name, vec![target]) })
             }
@@ -194,30 +117,32 @@ impl<'a> Scanner<'a> {
     }
 
     fn numbers(&mut self, count: usize) -> Known<()> {
-        (0..count).try_for_each(|_| (self.must()? == Token::Number).then_some(()))
+        (0..count).try_for_each(|_| (self.tokens.must()? == Token::Number).then_some(()))
     }
 
     /// A list of words with commas between them.
     fn words(&mut self) -> Known<()> {
         loop {
-            let Token::Word(_) = self.must()? else { return None };
-            if !self.take_if(|token| token == Token::Sign(b','))? {
+            let Token::Word(_) = self.tokens.must()? else { return None };
+            if !self.tokens.take_if(|token| token == Token::Sign(b','))? {
                 return Some(());
             }
         }
     }
 
-    /// The rest of a function: its name, and what its body uses if it has one.
-    fn function(&mut self) -> Known<(&'a str, Option<Vec<&'a str>>)> {
-        if self.take_if(|token| token == Token::Sign(b'('))? {
+    /// The rest of a function: its name, and where its body is and what it uses if it has one.
+    fn function(&mut self) -> Known<(&'a str, Option<Body<'a>>)> {
+        if self.tokens.take_if(|token| token == Token::Sign(b'('))? {
             self.parentheses()?;
         }
-        let Token::Word(name) = self.must()? else { return None };
+        let Token::Word(name) = self.tokens.must()? else { return None };
         loop {
-            match self.must()? {
+            match self.tokens.must()? {
                 Token::Sign(b'(') => self.parentheses()?,
                 Token::Sign(b';') => return Some((name, None)),
-                Token::Sign(b'{') => return Some((name, Some(self.body()?))),
+                Token::Sign(b'{') => {
+                    return Some((name, Some(Body { start: self.tokens.at() - 1, uses: self.body()? })));
+                }
                 Token::Directive(_) | Token::Number | Token::Sign(b',') => {}
                 _ => return None,
             }
@@ -227,7 +152,7 @@ impl<'a> Scanner<'a> {
     /// The rest of a list of parameters.
     fn parentheses(&mut self) -> Known<()> {
         loop {
-            match self.must()? {
+            match self.tokens.must()? {
                 Token::Sign(b')') => return Some(()),
                 Token::Sign(b'(' | b'{' | b'}' | b';') => return None,
                 _ => {}
@@ -238,7 +163,7 @@ impl<'a> Scanner<'a> {
     /// The rest of a variable: its name, and what its initializer uses.
     fn variable(&mut self) -> Known<(&'a str, Vec<&'a str>)> {
         let name = loop {
-            match self.must()? {
+            match self.tokens.must()? {
                 Token::Word(name) => break name,
                 Token::Directive(_) | Token::Number => {}
                 _ => return None,
@@ -247,7 +172,7 @@ impl<'a> Scanner<'a> {
         let mut uses = vec![];
         let mut initialized = false;
         loop {
-            match self.must()? {
+            match self.tokens.must()? {
                 Token::Sign(b';') => return Some((name, uses)),
                 Token::Sign(b'=') => initialized = true,
                 // Another variable begins.
@@ -265,7 +190,7 @@ impl<'a> Scanner<'a> {
         let mut open = vec![true];
         let mut begins = true;
         loop {
-            let token = self.must()?;
+            let token = self.tokens.must()?;
             match token {
                 Token::Sign(b'{') => open.push(begins),
                 Token::Sign(b'}') => {
@@ -276,10 +201,12 @@ impl<'a> Scanner<'a> {
                 }
                 Token::Sign(b';') => begins = true,
                 Token::Sign(b'@') if begins => {
-                    self.take_if(|token| token == Token::Sign(b'!'))?;
-                    let Token::Word(_) = self.must()? else { return None };
+                    self.tokens.take_if(|token| token == Token::Sign(b'!'))?;
+                    let Token::Word(_) = self.tokens.must()? else { return None };
                 }
-                Token::Word(_) if begins => begins = self.take_if(|token| token == Token::Sign(b':'))?,
+                Token::Word(_) if begins => {
+                    begins = self.tokens.take_if(|token| token == Token::Sign(b':'))?
+                }
                 // Has no semicolon.
                 Token::Directive(".loc") if begins => self.numbers(3)?,
                 Token::Word(word) => {
@@ -291,10 +218,6 @@ impl<'a> Scanner<'a> {
             }
         }
     }
-}
-
-fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%')
 }
 
 #[cfg(test)]
@@ -377,6 +300,8 @@ mod tests {
         let joined: String = items.iter().map(|item| &GCC[item.span.clone()]).collect();
         assert_eq!(joined, GCC.trim_end());
         assert!(GCC[items[4].span.clone()].contains("FUNCTION DECL: called\n"));
+        assert_eq!(&GCC[items[9].body..items[9].span.end], "{\nret;\n}");
+        assert_eq!(items[7].body, items[7].span.end);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod cache;
 pub mod descriptor;
+pub mod idle;
 pub mod indirect;
 pub mod inject;
 pub mod items;
@@ -10,6 +11,7 @@ pub mod load;
 pub mod prune;
 pub mod reach;
 pub mod symbols;
+pub mod tokens;
 
 use std::sync::Arc;
 

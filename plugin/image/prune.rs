@@ -2,23 +2,13 @@
 //! libgomp and newlib that it doesn't use.
 
 use super::items::{Item, Kind};
-use super::reach::Reach;
+use super::reach::{Need, Reach};
 
 /// The texts that `reach` was made from, without what isn't needed, and without texts of which nothing is.
 pub fn prune(texts: &[&str], reach: &Reach<'_>) -> Vec<String> {
-    let objects = texts.iter().zip(&reach.objects).zip(&reach.needed);
-    let mut pruned: Vec<String> = objects
-        .clone()
-        .filter(|((_, items), needed)| {
-            items.iter().zip(*needed).any(|(item, needed)| *needed && defines(item))
-        })
-        .map(|((text, items), needed)| {
-            let kept = items.iter().zip(needed).filter(|(_, needed)| **needed);
-            let mut pruned: String = kept.map(|(item, _)| &text[item.span.clone()]).collect();
-            pruned.push('\n');
-            pruned
-        })
-        .collect();
+    let objects = texts.iter().zip(&reach.objects).zip(&reach.needs);
+    let mut pruned: Vec<String> =
+        objects.filter_map(|((text, items), needs)| prune_object(text, items, needs)).collect();
     if pruned.is_empty() {
         // The linker wants an object.
         pruned.extend(texts.first().map(|text| text.to_string()));
@@ -26,8 +16,22 @@ pub fn prune(texts: &[&str], reach: &Reach<'_>) -> Vec<String> {
     pruned
 }
 
-fn defines(item: &Item<'_>) -> bool {
-    matches!(item.kind, Kind::Definition | Kind::Kernel)
+fn prune_object(text: &str, items: &[Item<'_>], needs: &[Need]) -> Option<String> {
+    let mut pruned = String::with_capacity(text.len());
+    let mut defines = false;
+    for (item, need) in items.iter().zip(needs) {
+        match need {
+            Need::None => continue,
+            Need::Idle(body) => {
+                pruned.push_str(&text[item.span.start..item.body]);
+                pruned.push_str(body);
+            }
+            Need::Whole => pruned.push_str(&text[item.span.clone()]),
+        }
+        defines |= matches!(item.kind, Kind::Definition | Kind::Kernel);
+    }
+    pruned.push('\n');
+    defines.then_some(pruned)
 }
 
 #[cfg(test)]
@@ -89,6 +93,16 @@ mod tests {
         let text = library().replace("idle", "$idle");
         let reach = Reach::of(&[&text], &["used", "$idle", "looked_up"]).expect("known form");
         assert_eq!(prune(&[&text], &reach), [text]);
+    }
+
+    #[test]
+    fn an_idle_function_gets_another_body_and_still_links() {
+        let program = program().replace("used", "build_indirect_map");
+        let library = library().replace("used", "build_indirect_map").replace("idle", "looked_up_too");
+        let pruned = pruned(&[&program, &library]);
+        let head = "build_indirect_map (.param .u64 %in_ar0)\n{\nret;\n}";
+        assert!(pruned[1].contains(head), "{}", pruned[1]);
+        link(&pruned);
     }
 
     #[test]

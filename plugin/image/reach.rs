@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::idle::{IDLE, Idle};
 use super::items::{Item, Kind, items};
 
 /// The driver's function that prints.
@@ -10,19 +11,30 @@ const PRINT: &str = "vprintf";
 /// when gomp_debug_var is set, which on the device nobody does.
 const QUIET: [&str; 5] = ["gomp_fatal", "gomp_vfatal", "GOMP_error", "gomp_debug", "gomp_vdebug"];
 
+/// Whether an item is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Not at all.
+    None,
+    /// With this body in place of its own.
+    Idle(&'static str),
+    /// As it is.
+    Whole,
+}
+
 /// The items of an image's PTX texts, and which of them are needed.
 pub struct Reach<'a> {
     /// For each text its items, in order.
     pub objects: Vec<Vec<Item<'a>>>,
-    /// For each item whether it is needed.
-    pub needed: Vec<Vec<bool>>,
+    /// For each item how it is needed.
+    pub needs: Vec<Vec<Need>>,
     /// Whether a kernel may print and go on.
     pub prints: bool,
 }
 
 impl<'a> Reach<'a> {
-    /// Looks at the texts of an image. Needed are all kernels, what is called one of `names`, and all that
-    /// these use, however indirectly. None where a text has a form that isn't known.
+    /// Looks at the texts of an image. Needed are all kernels, what is called one of `names`, and all that these use, however
+    /// indirectly. None where a text has a form that isn't known.
     pub fn of(texts: &[&'a str], names: &[&str]) -> Option<Reach<'a>> {
         let objects = texts.iter().map(|text| items(text)).collect::<Option<Vec<_>>>()?;
         let names: HashSet<&str> = names.iter().copied().collect();
@@ -32,27 +44,53 @@ impl<'a> Reach<'a> {
             Kind::Header | Kind::Declaration => false,
         };
         let index = Index::of(&objects);
-        let prints = index.walk(&objects, is_root, |name| QUIET.contains(&name)).prints;
-        let needed = index.walk(&objects, is_root, |_| false).reached;
-        let needed =
-            objects.iter().zip(needed).map(|(items, reached)| with_announcements(items, reached)).collect();
-        Some(Reach { objects, needed, prints })
+        let mut idle: Vec<&Idle> = IDLE.iter().collect();
+        let reached = loop {
+            let reached =
+                index.walk(&objects, is_root, |name| idle.iter().any(|idle| idle.function == name)).reached;
+            let all = objects.iter().flatten().zip(reached.iter().flatten());
+            let names: Vec<&str> = all.filter(|(_, reached)| **reached).map(|(item, _)| item.name).collect();
+            let before = idle.len();
+            idle.retain(|idle| !names.iter().any(|name| (idle.is_used_with)(name)));
+            if idle.len() == before {
+                break reached;
+            }
+        };
+        let body = |name: &str| idle.iter().find(|idle| idle.function == name).map(|idle| idle.body);
+        let prints =
+            index.walk(&objects, is_root, |name| QUIET.contains(&name) || body(name).is_some()).prints;
+        let needs =
+            objects.iter().zip(&reached).map(|(items, reached)| needs(items, reached, body)).collect();
+        Some(Reach { objects, needs, prints })
     }
 }
 
-/// Adds to the definitions that were reached the headers, and the declarations of names that these define or use.
-fn with_announcements(items: &[Item<'_>], reached: Vec<bool>) -> Vec<bool> {
-    let kept = || items.iter().zip(&reached).filter(|(_, reached)| **reached).map(|(item, _)| item);
-    let names: HashSet<&str> = kept().flat_map(|item| item.uses.iter().copied().chain([item.name])).collect();
-    items
-        .iter()
-        .zip(&reached)
-        .map(|(item, reached)| match item.kind {
-            Kind::Header => true,
-            Kind::Declaration => names.contains(item.name),
-            Kind::Definition | Kind::Kernel => *reached,
-        })
-        .collect()
+/// How the items of a text are needed, given which of its definitions were reached: headers always, and declarations of the names
+/// that are defined or used by what is kept.
+fn needs(
+    items: &[Item<'_>],
+    reached: &[bool],
+    idle_body: impl Fn(&str) -> Option<&'static str>,
+) -> Vec<Need> {
+    let definition = |(item, reached): (&Item<'_>, &bool)| match (reached, item.visible) {
+        (false, _) => Need::None,
+        (true, true) => idle_body(item.name).map_or(Need::Whole, Need::Idle),
+        (true, false) => Need::Whole,
+    };
+    let definitions: Vec<Need> = items.iter().zip(reached).map(definition).collect();
+    let mut names = HashSet::new();
+    for (item, need) in items.iter().zip(&definitions).filter(|(_, need)| **need != Need::None) {
+        names.insert(item.name);
+        if *need == Need::Whole {
+            names.extend(item.uses.iter().copied());
+        }
+    }
+    let need = |(item, definition): (&Item<'_>, Need)| match item.kind {
+        Kind::Header => Need::Whole,
+        Kind::Declaration if names.contains(item.name) => Need::Whole,
+        _ => definition,
+    };
+    items.iter().zip(definitions).map(need).collect()
 }
 
 /// Where a definition stands: the numbers of its text and item.
@@ -89,7 +127,7 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// Goes from the items that `is_root` names to all that they use, but not into items of which `ends` holds.
+    /// Goes from the items that `is_root` names to all that they use, but no further than to functions of which `ends` holds.
     fn walk(
         &self,
         objects: &[Vec<Item<'a>>],
@@ -106,7 +144,11 @@ impl<'a> Index<'a> {
             if std::mem::replace(&mut walk.reached[object][number], true) {
                 continue;
             }
-            for name in objects[object][number].uses.iter().filter(|name| !ends(name)) {
+            let item = &objects[object][number];
+            if item.visible && ends(item.name) {
+                continue;
+            }
+            for name in &item.uses {
                 walk.prints |= *name == PRINT;
                 open.extend(self.local[object].get(name).map(|number| (object, *number)));
                 open.extend(self.visible.get(name).into_iter().flatten());
@@ -132,11 +174,9 @@ mod tests {
         .visible .global .u64 $offload_ind_func_table[] = {by_table}; .visible .func by_table { ret; }\n";
 
     fn needed<'a>(reach: &Reach<'a>, object: usize) -> Vec<&'a str> {
-        let items = reach.objects[object].iter().zip(&reach.needed[object]);
-        items
-            .filter(|(item, needed)| **needed && item.kind != Kind::Header)
-            .map(|(item, _)| item.name)
-            .collect()
+        let items = reach.objects[object].iter().zip(&reach.needs[object]);
+        let needed = items.filter(|(item, need)| **need != Need::None && item.kind != Kind::Header);
+        needed.map(|(item, _)| item.name).collect()
     }
 
     #[test]
@@ -177,6 +217,26 @@ mod tests {
         };
         assert!(prints("printf") && prints("vprintf") && prints("GOMP_warning"));
         assert!(!prints("check") && !prints("gomp_debug") && !prints("gomp_fatal") && !prints("unknown"));
+    }
+
+    #[test]
+    fn a_function_without_anything_to_do_is_idle_and_what_it_uses_is_not_needed() {
+        let library = ".visible .func barrier { call gomp_barrier_handle_tasks; }\
+            .visible .func gomp_barrier_handle_tasks { call run_task; } .visible .func run_task { call GOMP_taskyield; }\
+            .visible .func GOMP_task { ret; } .visible .func GOMP_taskyield { ret; }";
+        let need = |program: &str, name: &str| {
+            let reach = Reach::of(&[program, library], &[]).expect("known form");
+            let index = reach.objects[1].iter().position(|item| item.name == name).expect("it is there");
+            reach.needs[1][index]
+        };
+        let program = ".visible .entry k { call barrier; }";
+        assert!(matches!(need(program, "gomp_barrier_handle_tasks"), Need::Idle(_)));
+        assert_eq!(need(program, "run_task"), Need::None);
+        let program = ".visible .entry k { call barrier; call GOMP_task; }";
+        assert_eq!(need(program, "gomp_barrier_handle_tasks"), Need::Whole);
+        assert_eq!(need(program, "run_task"), Need::Whole);
+        let program = ".visible .entry k { call gomp_barrier_handle_tasks; } .func gomp_barrier_handle_tasks { call run_task; }";
+        assert_eq!(need(program, "run_task"), Need::Whole, "the program's own function of that name");
     }
 
     #[test]

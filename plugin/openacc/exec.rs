@@ -46,8 +46,9 @@ pub unsafe fn run(
     if let Some(told) = told {
         told.end();
     }
-    if queue.is_none() {
-        device.openacc.finish(device).map_err(failed)?;
+    match queue {
+        Some(queue) => queue.note(kernel),
+        None => device.openacc.finish(device).map_err(failed)?,
     }
     Ok(())
 }

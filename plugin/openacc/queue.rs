@@ -8,6 +8,7 @@ use super::callback::Callback;
 use crate::device::Device;
 use crate::driver::{CudaError, DevicePtr, Order, Stream};
 use crate::error::{Error, Result};
+use crate::image::KernelRef;
 use crate::memory::addresses;
 
 /// A queue, known to libgomp by its address (`struct goacc_asyncqueue` of libgomp-plugin.h).
@@ -130,11 +131,12 @@ pub struct StreamQueue {
     used: Mutex<Used>,
 }
 
-#[derive(Clone, Copy)]
 struct Used {
     stream: Stream,
     /// Whether the program made the stream (`acc_set_cuda_stream`), and so destroys it.
     foreign: bool,
+    /// The kernel that was enqueued last.
+    last: Option<KernelRef>,
 }
 
 impl StreamQueue {
@@ -148,7 +150,7 @@ impl StreamQueue {
         let created = device.driver.create_stream(Order::AfterNull);
         let stream = created.map_err(|error| device.failed(error, || "a new asynchronous queue".into()))?;
         device.openacc.queue_made();
-        Ok(StreamQueue { device, used: Mutex::new(Used { stream, foreign: false }) })
+        Ok(StreamQueue { device, used: Mutex::new(Used { stream, foreign: false, last: None }) })
     }
 
     fn used(&self) -> MutexGuard<'_, Used> {
@@ -215,10 +217,9 @@ impl StreamQueue {
     }
 
     fn synchronize(&self) -> Result<()> {
-        self.call(
-            || "waiting for an asynchronous queue".into(),
-            |stream| self.device.driver.synchronize_stream(stream),
-        )
+        let _context = self.device.enter()?;
+        let done = self.device.driver.synchronize_stream(self.handle());
+        done.map_err(|error| self.work_failed(error))
     }
 
     /// Whether everything enqueued so far is done.
@@ -226,10 +227,24 @@ impl StreamQueue {
     /// # Errors
     /// When some of it failed.
     pub fn is_done(&self) -> Result<bool> {
-        self.call(
-            || "query of an asynchronous queue".into(),
-            |stream| self.device.driver.query_stream(stream),
-        )
+        let _context = self.device.enter()?;
+        let done = self.device.driver.query_stream(self.handle());
+        done.map_err(|error| self.work_failed(error))
+    }
+
+    fn work_failed(&self, error: CudaError) -> Error {
+        match &self.used().last {
+            Some(kernel) if error.code.is_fault() => {
+                let kernel = format!("{}, or one before it on its queue,", kernel.name);
+                self.device.kernel_failed(&kernel, Error::Cuda(error))
+            }
+            _ => self.device.failed(error, || "waiting for an asynchronous queue".into()),
+        }
+    }
+
+    /// Notes the kernel that was just enqueued, to be named when the queue's work fails.
+    pub fn note(&self, kernel: KernelRef) {
+        self.used().last = Some(kernel);
     }
 
     /// Has what `later` gets from now on wait for what this queue has got.
@@ -285,7 +300,7 @@ impl StreamQueue {
         let failed = |error| device.failed(error, || "changing the stream of an asynchronous queue".into());
         // Keeps the queue's order.
         device.driver.synchronize_stream(used.stream).map_err(failed)?;
-        let old = std::mem::replace(&mut *used, Used { stream, foreign: true });
+        let old = std::mem::replace(&mut *used, Used { stream, foreign: true, last: None });
         old.destroy(device).map_err(failed)
     }
 
@@ -307,7 +322,7 @@ impl StreamQueue {
 }
 
 impl Used {
-    fn destroy(self, device: &Device) -> std::result::Result<(), CudaError> {
+    fn destroy(&self, device: &Device) -> std::result::Result<(), CudaError> {
         if self.foreign {
             return Ok(());
         }

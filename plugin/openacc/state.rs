@@ -48,16 +48,20 @@ impl State {
     /// # Errors
     /// As [`State::join`].
     pub(super) fn finish(&self, device: &Device) -> Result<(), CudaError> {
-        let driver = device.driver;
-        let event = self.take(driver)?;
-        // An operation of the NULL stream, which as such comes after what other streams got before.
-        driver.record_event(event, Stream::NULL)?;
-        let waited = wait(device, event);
-        // Has the driver print what kernels printed (CUDA C++ Programming Guide, formatted output). Tells of failures, too, by the
-        // call that GCC's tests look for.
-        driver.synchronize_stream(Stream::NULL)?;
-        self.give_back(event);
+        let waited = self.mark_and_wait(device);
+        // Has the driver print what kernels printed (CUDA C++ Programming Guide, formatted output). A failure is told of by this
+        // call, as GCC's tests want it, whatever call met it first.
+        device.driver.synchronize_stream(Stream::NULL)?;
         waited
+    }
+
+    fn mark_and_wait(&self, device: &Device) -> Result<(), CudaError> {
+        let event = self.take(device.driver)?;
+        // An operation of the NULL stream, which as such comes after what other streams got before.
+        device.driver.record_event(event, Stream::NULL)?;
+        wait(device, event)?;
+        self.give_back(event);
+        Ok(())
     }
 
     fn take(&self, driver: &Driver) -> Result<Event, CudaError> {

@@ -5,6 +5,7 @@
 //! and [`service`]s it.
 
 pub mod bell;
+pub mod items;
 pub mod region;
 pub mod service;
 pub mod slot;
@@ -21,9 +22,11 @@ use crate::driver::{CudaError, DevicePtr, Driver, Order, Stream};
 use crate::error::Result;
 use crate::image::Protocol;
 use crate::launch::stacks::Stacks;
+use items::Items;
 use region::Regions;
 use slot::Slot;
 use source::{RingSource, SlotSource, Source};
+use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use wire::Bell;
@@ -37,6 +40,29 @@ pub struct Shared {
     pub bell: Bell,
     /// At most one wait is pending on it.
     pub waits: Stream,
+    /// Where the data of the slot's request is fetched to: whoever holds the claim on the slot holds these.
+    fetched: UnsafeCell<(Items, [u8; FETCHED_BYTES])>,
+}
+
+/// Bytes of data that are fetched at once for a request in the slot.
+const FETCHED_BYTES: usize = 16 * 1024;
+
+// SAFETY: `fetched` is used by whoever holds the claim on the slot, one thread at a time; the rest is atomics and a handle.
+unsafe impl Sync for Shared {}
+// SAFETY: nothing in it belongs to a thread.
+unsafe impl Send for Shared {}
+
+impl Shared {
+    /// The data of the slot's request, and the area that it lies in.
+    ///
+    /// # Safety
+    /// The caller holds the claim on the slot and lets go of these before it.
+    #[expect(clippy::mut_from_ref, reason = "the claim makes the borrow exclusive")]
+    unsafe fn fetched(&self) -> (&mut Items, &mut [u8]) {
+        // SAFETY: the caller's promise.
+        let (items, area) = unsafe { &mut *self.fetched.get() };
+        (items, area)
+    }
 }
 
 /// One device's part in reverse offload.
@@ -74,7 +100,12 @@ impl State {
         if let Some(shared) = self.shared.get() {
             return Ok(shared);
         }
-        let shared = Shared { slot: Slot::default(), bell: Bell::default(), waits: driver.create_stream(Order::Apart)? };
+        let shared = Shared {
+            slot: Slot::default(),
+            bell: Bell::default(),
+            waits: driver.create_stream(Order::Apart)?,
+            fetched: UnsafeCell::new((Items::default(), [0; FETCHED_BYTES])),
+        };
         let memory = driver.host_alloc(size_of::<Shared>())?.cast::<Shared>();
         // SAFETY: pinned memory is page-aligned and large enough; it is never freed while the context lives, and after this
         // line only the atomics in it change.

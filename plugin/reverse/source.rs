@@ -1,5 +1,6 @@
 //! Where a region's requests arrive: in the slot of the device library that GCC links, or in the region's own window of slots.
 
+use super::items::{Data, Items};
 use super::region::Region;
 use super::service::Serving;
 use super::slot::WaitWord;
@@ -7,9 +8,10 @@ use super::window::Window;
 use super::{Shared, region};
 use crate::abi::host;
 use crate::device::Device;
-use crate::driver::{CudaError, Stream, WaitFor};
+use crate::driver::{CudaError, Driver, Stream, WaitFor};
 use crate::error::{Error, Result};
 use crate::openacc::queue::AsyncQueue;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Whether the driver took what was to be enqueued.
@@ -40,6 +42,14 @@ pub trait Source {
     fn notice_end(&self, stream: Stream) -> Enqueued;
 }
 
+/// Has libgomp run the host's block for a request.
+fn serve(device: &Device, data: &mut Data<'_>) {
+    let request = data.request;
+    let queue = AsyncQueue::request(data);
+    // SAFETY: a device runtime posted the request, and its kernel waits for the reply; libgomp uses the queue only until it returns.
+    device.reverse.serve(Serving { device: device.ordinal }, || unsafe { host::target_rev(&request, queue.as_c()) });
+}
+
 /// The slot, which all regions of the device share.
 pub struct SlotSource {
     device: &'static Device,
@@ -52,6 +62,10 @@ impl SlotSource {
     pub fn new(device: &'static Device, shared: &'static Shared, region: Arc<Region>) -> SlotSource {
         SlotSource { device, shared, region }
     }
+
+    fn copy(&self, copy: impl FnOnce(&Driver, Stream) -> Enqueued) -> Enqueued {
+        self.device.staging.with(self.device.driver, true, |driver, staging| copy(driver, staging.stream))
+    }
 }
 
 impl Source for SlotSource {
@@ -62,11 +76,26 @@ impl Source for SlotSource {
     fn serve_one(&self) -> Result<bool> {
         let reverse = &self.device.reverse;
         let Some(claim) = reverse.regions.next_request(&self.region, &self.shared.slot) else { return Ok(false) };
-        // A null queue: libgomp copies by the plugin's ordinary functions.
-        reverse.serve(Serving { device: self.device.ordinal }, || {
-            // SAFETY: the device library that GCC links posted the request, and its kernel waits for the reply.
-            unsafe { host::target_rev(&claim.request, std::ptr::null_mut()) };
-        });
+        // SAFETY: the claim is this thread's, and with it what belongs to the slot.
+        let (items, area) = unsafe { self.shared.fetched() };
+        items.clear();
+        if claim.request.mapnum != 0 {
+            self.copy(|driver, stream| {
+                items.fetch(driver, stream, &claim.request, area);
+                Ok(())
+            })?;
+        }
+        let mut data = Data { request: claim.request, items, area, dirty: 0 };
+        serve(self.device, &mut data);
+        if data.dirty != 0 {
+            self.copy(|driver, stream| {
+                for (to, bytes) in data.changed() {
+                    // SAFETY: the area stays as it is until the stream has been waited for.
+                    unsafe { driver.copy_to_device_async(to, bytes.as_ptr().cast(), bytes.len(), stream) }?;
+                }
+                driver.synchronize_stream(stream)
+            })?;
+        }
         claim.reply();
         if reverse.regions.are_several() {
             // Someone may be waiting for the slot to be idle again.
@@ -110,12 +139,13 @@ pub struct RingSource {
     shared: &'static Shared,
     window: Arc<Window>,
     waiter: u64,
+    items: Cell<Items>,
 }
 
 impl RingSource {
     /// The requests that come in `window`.
     pub fn new(device: &'static Device, shared: &'static Shared, window: Arc<Window>) -> RingSource {
-        RingSource { device, shared, window, waiter: region::next_id() }
+        RingSource { device, shared, window, waiter: region::next_id(), items: Cell::default() }
     }
 }
 
@@ -127,14 +157,12 @@ impl Source for RingSource {
     fn serve_one(&self) -> Result<bool> {
         let claim = self.window.claim().map_err(|malformed| Error::Argument(malformed.to_string()))?;
         let Some(mut claim) = claim else { return Ok(false) };
-        let request = claim.request;
-        self.device.reverse.serve(Serving { device: self.device.ordinal }, || {
-            let queue = AsyncQueue::request(&mut claim);
-            // SAFETY: our device runtime posted the request, and its kernel waits for the reply; libgomp uses the queue only
-            // until it returns.
-            unsafe { host::target_rev(&request, queue.as_c()) };
-        });
-        claim.reply();
+        let mut items = self.items.take();
+        let mut data = claim.data(&mut items).map_err(|malformed| Error::Argument(malformed.to_string()))?;
+        serve(self.device, &mut data);
+        let dirty = data.dirty;
+        claim.reply(dirty);
+        self.items.set(items);
         Ok(true)
     }
 

@@ -1,13 +1,11 @@
 //! The host's side of a region's window of request slots (`include/rev_wire.h`).
 
+use super::items::{Data, Items};
+use super::slot::Request;
 use super::wire;
 use crate::device::Device;
 use crate::driver::{CudaError, DevicePtr};
 use crate::env;
-use crate::error::Result as PluginResult;
-use crate::memory::copy;
-use crate::openacc::queue::RequestCopies;
-use std::ffi::c_void;
 use std::slice;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -36,17 +34,6 @@ unsafe impl Send for Window {}
 // SAFETY: as above.
 unsafe impl Sync for Window {}
 
-/// Where one item's bytes are in an inline area.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Item {
-    address: u64,
-    bytes: usize,
-    offset: usize,
-    to: bool,
-    from: bool,
-    number: u32,
-}
-
 /// A request that its holder alone may serve.
 #[must_use = "an unserved claim leaves the device spinning"]
 #[derive(Debug)]
@@ -55,13 +42,10 @@ pub struct Claim<'a> {
     slot: usize,
     posted: u32,
     /// What the device asks for.
-    pub request: super::slot::Request,
+    pub request: Request,
     /// [`wire::OP_TARGET`] or [`wire::OP_USER`].
     pub op: u32,
-    /// The map arrays as they arrived, one behind the other; empty where they didn't travel.
-    arrays: Vec<u8>,
-    items: Vec<Item>,
-    dirty: u32,
+    has_inline: bool,
 }
 
 /// What is wrong with a request, which the device's memory may have been corrupted into.
@@ -202,11 +186,15 @@ impl Window {
         if mapnum > MOST_ITEMS {
             return Err(bad("mapnum", mapnum));
         }
-        let mut claim = Claim {
+        let has_inline = request.has_inline.load(Ordering::Relaxed);
+        if has_inline > 1 {
+            return Err(bad("has_inline", has_inline.into()));
+        }
+        Ok(Claim {
             window: self,
             slot,
             posted,
-            request: super::slot::Request {
+            request: Request {
                 func: request.func.load(Ordering::Relaxed),
                 mapnum,
                 addrs: request.addrs.load(Ordering::Relaxed),
@@ -215,121 +203,30 @@ impl Window {
                 dev_num: request.dev_num.load(Ordering::Relaxed),
             },
             op,
-            arrays: Vec::new(),
-            items: Vec::new(),
-            dirty: 0,
-        };
-        let bytes = if op == wire::OP_TARGET { mapnum as usize * 18 } else { mapnum as usize };
-        match request.has_inline.load(Ordering::Relaxed) {
-            0 => {}
-            1 if bytes <= self.area_bytes => {
-                // A copy: what is checked now can't change later.
-                claim.arrays = claim.area()[..bytes].to_vec();
-                if op == wire::OP_TARGET {
-                    claim.items = find_items(&claim.arrays, self.area_bytes);
-                }
-            }
-            1 => return Err(bad("mapnum", mapnum)),
-            other => return Err(bad("has_inline", other.into())),
-        }
-        Ok(claim)
-    }
-}
-
-/// Where the items are that travelled with these arrays: the rule of `rev_wire.h`.
-fn find_items(arrays: &[u8], area_bytes: usize) -> Vec<Item> {
-    let mapnum = arrays.len() / 18;
-    let word = |i: usize| u64::from_ne_bytes(arrays[i * 8..i * 8 + 8].try_into().expect("8 bytes"));
-    let kind = |i: usize| {
-        let at = mapnum * 16 + i * 2;
-        u16::from_ne_bytes([arrays[at], arrays[at + 1]])
-    };
-    let mut offset = arrays.len().next_multiple_of(wire::ITEM_ALIGN);
-    let mut items = Vec::new();
-    for i in 0..mapnum.min(wire::MAX_INLINE_ITEMS) {
-        let (address, bytes, kind) = (word(i), word(mapnum + i), kind(i));
-        let (to, from) = (wire::travels_to(kind), wire::travels_from(kind));
-        let room = area_bytes.saturating_sub(offset);
-        if address == 0 || bytes == 0 || bytes > room as u64 || !(to || from) {
-            continue;
-        }
-        let bytes = bytes as usize;
-        if bytes.next_multiple_of(wire::ITEM_ALIGN) > room {
-            continue;
-        }
-        items.push(Item { address, bytes, offset, to, from, number: i as u32 });
-        offset += bytes.next_multiple_of(wire::ITEM_ALIGN);
-    }
-    items
-}
-
-/// What travelled with the request, or comes back with the reply, needs no copy.
-impl RequestCopies for Claim<'_> {
-    unsafe fn read(&mut self, device: &Device, to: *mut c_void, from: DevicePtr, bytes: usize) -> PluginResult<()> {
-        // SAFETY: the caller's promise.
-        let buffer = unsafe { slice::from_raw_parts_mut(to.cast::<u8>(), bytes) };
-        if self.give(buffer, from) {
-            return Ok(());
-        }
-        // SAFETY: the caller's promise.
-        unsafe { copy::to_host(device, to, from, bytes) }
-    }
-
-    unsafe fn write(&mut self, device: &Device, to: DevicePtr, from: *const c_void, bytes: usize) -> PluginResult<()> {
-        // SAFETY: the caller's promise.
-        if self.take(to, unsafe { slice::from_raw_parts(from.cast::<u8>(), bytes) }) {
-            return Ok(());
-        }
-        // SAFETY: the caller's promise.
-        unsafe { copy::to_device(device, to, from, bytes) }
+            has_inline: has_inline == 1,
+        })
     }
 }
 
 impl Claim<'_> {
-    fn area(&self) -> &[u8] {
+    /// The request's data; `items` is filled with what travelled.
+    ///
+    /// # Errors
+    /// When the device says that more travelled than fits.
+    pub fn data<'a>(&'a mut self, items: &'a mut Items) -> Result<Data<'a>, Malformed> {
         let Window { areas, area_bytes, .. } = *self.window;
         // SAFETY: the slot's area, which only the holder of its claim touches until the reply.
-        unsafe { slice::from_raw_parts(areas.add(self.slot * area_bytes), area_bytes) }
-    }
-
-    /// Gives the bytes of device memory at `from` if they travelled with the request; false if they didn't.
-    pub fn give(&self, to: &mut [u8], from: u64) -> bool {
-        let arrays = [self.request.addrs, self.request.sizes, self.request.kinds];
-        let mapnum = self.request.mapnum as usize;
-        let starts = [0, mapnum * 8, mapnum * 16, mapnum * 18];
-        for (address, bounds) in arrays.iter().zip(starts.windows(2)) {
-            if !self.arrays.is_empty() && *address == from && to.len() == bounds[1] - bounds[0] {
-                to.copy_from_slice(&self.arrays[bounds[0]..bounds[1]]);
-                return true;
-            }
+        let area = unsafe { slice::from_raw_parts_mut(areas.add(self.slot * area_bytes), area_bytes) };
+        items.clear();
+        if self.has_inline && !items.read(self.request.mapnum, area) {
+            return Err(Malformed { slot: self.slot, field: "mapnum", value: self.request.mapnum });
         }
-        let inside = |item: &&Item| {
-            let room = from.checked_sub(item.address).and_then(|skip| (item.bytes as u64).checked_sub(skip));
-            item.to && room.is_some_and(|room| to.len() as u64 <= room)
-        };
-        let Some(item) = self.items.iter().find(inside) else { return false };
-        let start = item.offset + (from - item.address) as usize;
-        to.copy_from_slice(&self.area()[start..start + to.len()]);
-        true
+        Ok(Data { request: self.request, items, area, dirty: 0 })
     }
 
-    /// Takes new contents of the item at `to` along with the reply; false if it has no room there.
-    pub fn take(&mut self, to: u64, from: &[u8]) -> bool {
-        let whole = |item: &&Item| item.from && item.address == to && item.bytes == from.len();
-        let Some(item) = self.items.iter().find(whole) else { return false };
-        let Window { areas, area_bytes, .. } = *self.window;
-        // SAFETY: within the slot's area, which only the holder of its claim touches until the reply.
-        unsafe {
-            let at = areas.add(self.slot * area_bytes + item.offset);
-            at.copy_from_nonoverlapping(from.as_ptr(), from.len());
-        }
-        self.dirty |= 1 << item.number;
-        true
-    }
-
-    /// Lets the device go on.
-    pub fn reply(self) {
-        let done = u64::from(self.posted) | u64::from(self.dirty) << 32;
+    /// Lets the device go on. `dirty`: the items that have new contents in the slot's area.
+    pub fn reply(self, dirty: u32) {
+        let done = u64::from(self.posted) | u64::from(dirty) << 32;
         // Release: pairs with the device's ld.acquire.sys. What the served block wrote is seen after it.
         self.window.replies[self.slot].done_and_dirty.store(done, Ordering::Release);
     }

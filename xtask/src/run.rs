@@ -168,6 +168,8 @@ impl Run {
             command.env_remove(name);
         }
         command.env("OMP_TARGET_OFFLOAD", "mandatory");
+        // What one version of the plugin or the simulator has linked is not another's.
+        command.env("BOOMERANG_CACHE", "off");
         command.envs(directives.env.iter().chain(&self.variant).map(|(name, value)| (name, value)));
         command.args(&directives.args);
         command

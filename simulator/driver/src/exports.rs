@@ -15,7 +15,7 @@ use crate::guard::{When, enter};
 use crate::types::*;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-/// Makes the C symbols, and [`EXPORTS`] with their addresses.
+/// Makes the C symbols, and [`exports()`] with their addresses.
 macro_rules! exports {
     ($($when:ident { $($name:ident $(, $alias:ident)*: $parameters:tt = $body:path;)* })*) => {
         $($(

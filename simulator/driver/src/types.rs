@@ -11,7 +11,7 @@ macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         ///
-        /// Never dereferenced: the value is a key of a [table](crate::core::handle::Table).
+        /// Never dereferenced: the value is a key of a table.
         #[repr(transparent)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub struct $name(pub usize);

@@ -30,6 +30,19 @@ fn a_thread_without_a_context_gets_invalid_context() {
 }
 
 #[test]
+fn a_thread_without_a_context_may_ask_for_a_stream_by_its_handle() {
+    let _context = Context::new();
+    let stream = stream(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            ok!(cuStreamQuery(stream as Handle));
+            ok!(cuStreamSynchronize(stream as Handle));
+            assert_eq!(code!(cuStreamQuery(NULL_STREAM)), INVALID_CONTEXT);
+        });
+    });
+}
+
+#[test]
 fn a_wrong_ordinal_is_an_invalid_device() {
     ok!(cuInit(0));
     let mut value = 0;
@@ -75,7 +88,7 @@ fn a_destroyed_context_is_known_to_be_destroyed() {
     drop(context);
     let mut address = 0;
     assert_eq!(code!(cuMemAlloc_v2(&mut address, 8)), CONTEXT_IS_DESTROYED);
-    assert_eq!(code!(cuStreamQuery(stream)), CONTEXT_IS_DESTROYED);
+    assert_eq!(code!(cuStreamQuery(stream)), INVALID_HANDLE);
     assert_eq!(code!(cuCtxSetCurrent(handle)), INVALID_CONTEXT);
     assert_eq!(code!(cuCtxDestroy_v2(handle)), INVALID_CONTEXT);
 }

@@ -16,7 +16,8 @@ int main(void) {
 
   CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_free)(0, gone), hex(gone));
   CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_free)(0, wild), hex(wild));
-  CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_free)(0, memory + 8), hex(memory + 8));
+  /* libgomp names the address, and GCC's tests want these words alone. */
+  CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_free)(0, memory + 8), "invalid device address");
   CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_host2dev)(0, wild, bytes, sizeof bytes), "cuMemcpy");
   CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_dev2host)(0, bytes, wild, sizeof bytes), "cuMemcpy");
   CHECK_ERROR(!PLUGIN(GOMP_OFFLOAD_dev2dev)(0, memory, wild, sizeof bytes), "cuMemcpy");

@@ -2,7 +2,7 @@
 
 use crate::c::Out;
 use crate::core::sched::{Task, Work, scheduler};
-use crate::core::stream::{self, NON_BLOCKING, find};
+use crate::core::stream::{self, NON_BLOCKING, find, find_anywhere};
 use crate::core::{context, event, process};
 use crate::error::{Error, Result};
 use crate::types::{CUcontext, CUevent, CUstream, CUstreamCallback};
@@ -31,7 +31,7 @@ pub fn destroy(stream: CUstream) -> Result {
 
 /// `cuStreamQuery`
 pub fn query(stream: CUstream) -> Result {
-    let stream = find(stream)?;
+    let stream = find_anywhere(stream)?;
     let idle = scheduler().idle(stream.queue)?;
     if idle {
         stream.context.flush_printf();
@@ -43,7 +43,7 @@ pub fn query(stream: CUstream) -> Result {
 
 /// `cuStreamSynchronize`
 pub fn synchronize(stream: CUstream) -> Result {
-    let stream = find(stream)?;
+    let stream = find_anywhere(stream)?;
     let result = scheduler().wait_queue(stream.context.domain, stream.queue);
     stream.context.flush_printf();
     result

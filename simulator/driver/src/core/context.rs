@@ -96,7 +96,8 @@ impl Context {
         if let Some(queue) = queues.get(&me) {
             return Ok(*queue);
         }
-        let queue = scheduler().create_queue(self.domain, Class::Blocking)?;
+        let queue =
+            scheduler().create_queue(self.domain, Class::Blocking, format!("default stream of {me:?}"))?;
         queues.insert(me, queue);
         Ok(queue)
     }

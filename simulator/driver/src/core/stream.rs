@@ -31,14 +31,21 @@ pub struct Stream {
 /// A new stream of the context.
 pub fn create(context: &Arc<Context>, flags: u32, priority: i32) -> Result<CUstream> {
     let class = if flags & NON_BLOCKING != 0 { Class::NonBlocking } else { Class::Blocking };
-    let queue = scheduler().create_queue(context.domain, class)?;
     let handle = STREAMS.reserve();
+    let queue = scheduler().create_queue(context.domain, class, format!("stream {handle:#x}"))?;
     STREAMS.insert(handle, Arc::new(Stream { context: Arc::clone(context), queue, flags, priority }));
     Ok(CUstream(handle))
 }
 
-/// A handle's stream as the context sees it; default streams are the current context's.
+/// The stream that a handle means to a thread with a current context; default streams are that context's.
 pub fn find(handle: CUstream) -> Result<Arc<Stream>> {
+    super::context::current()?;
+    find_anywhere(handle)
+}
+
+/// As [`find`]; a thread without a current context may name a stream of the program's making (measured on an
+/// H200 for `cuStreamQuery` and `cuStreamSynchronize`; with a default stream they return `INVALID_CONTEXT`).
+pub fn find_anywhere(handle: CUstream) -> Result<Arc<Stream>> {
     let default = |queue: fn(&Context) -> Result<QueueId>| {
         let context = super::context::current()?;
         let queue = queue(&context)?;
@@ -48,12 +55,8 @@ pub fn find(handle: CUstream) -> Result<Arc<Stream>> {
         CUstream(0) | LEGACY => default(|c| Ok(c.legacy)),
         PER_THREAD => default(Context::per_thread_queue),
         _ => {
-            let current = super::context::current()?;
             let stream = STREAMS.get(handle.0).ok_or(Error::INVALID_HANDLE)?;
-            // The sticky error that counts is that of the stream's own context.
-            if !Arc::ptr_eq(&current, &stream.context) {
-                stream.context.check()?;
-            }
+            stream.context.check()?;
             Ok(stream)
         }
     }

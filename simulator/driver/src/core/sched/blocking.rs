@@ -15,7 +15,8 @@ pub struct Blocked {
     /// The driver function.
     pub call: &'static str,
     pub(super) domain: DomainId,
-    pub(super) thread: std::thread::ThreadId,
+    /// As the system numbers it, for a debugger.
+    pub(super) thread: i32,
     pub(super) since: Instant,
 }
 
@@ -118,7 +119,7 @@ struct BlockedEntry(&'static Scheduler);
 
 impl BlockedEntry {
     fn new(scheduler: &'static Scheduler, domain: DomainId, call: &'static str) -> BlockedEntry {
-        let (thread, since) = (std::thread::current().id(), Instant::now());
+        let (thread, since) = (thread_number(), Instant::now());
         let mut blocked = scheduler.blocked.lock().expect("no panic under this lock");
         blocked.push(Blocked { call, domain, thread, since });
         BlockedEntry(scheduler)
@@ -127,7 +128,14 @@ impl BlockedEntry {
 
 impl Drop for BlockedEntry {
     fn drop(&mut self) {
-        let me = std::thread::current().id();
+        let me = thread_number();
         self.0.blocked.lock().expect("no panic under this lock").retain(|b| b.thread != me);
     }
+}
+
+fn thread_number() -> i32 {
+    unsafe extern "C" {
+        safe fn gettid() -> i32;
+    }
+    gettid()
 }

@@ -7,6 +7,8 @@ mod blocking;
 mod poller;
 mod report;
 mod state;
+#[cfg(test)]
+mod tests;
 mod work;
 mod workers;
 
@@ -47,9 +49,9 @@ impl Scheduler {
         (domain, state.domains[&domain].legacy)
     }
 
-    /// A new stream's queue.
-    pub fn create_queue(&self, domain: DomainId, class: Class) -> Result<QueueId> {
-        self.lock().add_queue(domain, class)
+    /// A new stream's queue; reports call it `name`.
+    pub fn create_queue(&self, domain: DomainId, class: Class, name: String) -> Result<QueueId> {
+        self.lock().add_queue(domain, class, name)
     }
 
     /// The stream is gone; its queue goes once its work is done.

@@ -42,13 +42,14 @@ impl Scheduler {
         for call in self.blocked.lock().expect("no panic under this lock").iter() {
             if call.domain == domain {
                 let (name, since) = (call.call, call.since.elapsed().as_secs_f64());
-                let _ = writeln!(text, "  call {name}, {:?}: blocked for {since:.1} s", call.thread);
+                let _ = writeln!(text, "  call {name} of thread {}: blocked for {since:.1} s", call.thread);
             }
         }
         let state = self.lock();
         for id in state.domains.get(&domain).map_or(&[][..], |d| &d.queues) {
-            if let Some(line) = state.queues.get(id).and_then(|q| describe(&state, *id, q)) {
-                let _ = writeln!(text, "  stream {id}: {line}");
+            let Some(queue) = state.queues.get(id) else { continue };
+            if let Some(line) = describe(&state, *id, queue) {
+                let _ = writeln!(text, "  {}: {line}", queue.name);
             }
         }
         drop(state);
@@ -81,7 +82,8 @@ fn describe(state: &State, id: QueueId, queue: &Queue) -> Option<String> {
     } else if state.held.contains_key(&id) {
         "held back by another stream's wait: they share a channel (CUDA_DEVICE_MAX_CONNECTIONS)".to_owned()
     } else if let Some(point) = head.after.iter().find(|p| !state.reached(**p)) {
-        format!("behind stream {} by the default stream's rules", point.queue)
+        let earlier = state.queues.get(&point.queue).map_or("a stream", |q| q.name.as_str());
+        format!("behind {earlier} by the default stream's rules")
     } else {
         "not complete".to_owned()
     };

@@ -32,6 +32,8 @@ pub(super) struct Running {
 }
 
 pub(super) struct Queue {
+    /// What a report calls it.
+    pub name: String,
     pub domain: DomainId,
     pub class: Class,
     pub channel: usize,
@@ -92,18 +94,20 @@ impl State {
         let domain =
             Domain { dead: None, legacy: 0, queues: Vec::new(), made: 0, channels, changed: Arc::default() };
         self.domains.insert(id, domain);
-        let legacy = self.add_queue(id, Class::Legacy).expect("a new domain is alive");
+        let name = "default stream".to_owned();
+        let legacy = self.add_queue(id, Class::Legacy, name).expect("the domain was just inserted");
         self.domains.get_mut(&id).expect("just inserted").legacy = legacy;
         id
     }
 
-    pub(super) fn add_queue(&mut self, domain: DomainId, class: Class) -> Result<QueueId> {
+    pub(super) fn add_queue(&mut self, domain: DomainId, class: Class, name: String) -> Result<QueueId> {
         let id = self.number();
         let owner = self.domains.get_mut(&domain).ok_or(Error::CONTEXT_IS_DESTROYED)?;
         let channel = owner.made % owner.channels;
         owner.made += 1;
         owner.queues.push(id);
         let queue = Queue {
+            name,
             domain,
             class,
             channel,
