@@ -53,6 +53,7 @@ struct Libgomp {
     error: unsafe extern "C" fn(*const c_char, ...),
     fatal: unsafe extern "C" fn(*const c_char, ...),
     target_rev: TargetRevFn,
+    num_devices: unsafe extern "C" fn() -> c_int,
 }
 
 static REGISTERED: OnceLock<HostTable> = OnceLock::new();
@@ -97,6 +98,7 @@ fn find_libgomp(library: &Library) -> Option<Libgomp> {
             error: *library.get(b"GOMP_PLUGIN_error").ok()?,
             fatal: *library.get(b"GOMP_PLUGIN_fatal").ok()?,
             target_rev: *library.get(b"GOMP_PLUGIN_target_rev").ok()?,
+            num_devices: *library.get(b"omp_get_num_devices").ok()?,
         })
     }
 }
@@ -188,12 +190,20 @@ pub fn malloc<T: Copy>(count: usize) -> *mut T {
     allocated.cast()
 }
 
-/// Has the host run a reverse-offload request on this thread. Does not return when the host refuses it: libgomp ends
-/// the program.
+/// How many devices the host knows, of whatever kind: requests name the host's numbers. `ours` for a host that doesn't tell.
+fn device_count(ours: usize) -> usize {
+    let libgomp = libgomp().filter(|_| REGISTERED.get().is_none());
+    // SAFETY: takes nothing and only looks at a variable of libgomp's: its devices have long been counted.
+    libgomp.map_or(ours, |libgomp| usize::try_from(unsafe { (libgomp.num_devices)() }).unwrap_or(0))
+}
+
+/// Has the host run a reverse-offload request on this thread. `ours`: the number of the plugin's devices. Does not return when the
+/// request is for a device that the host doesn't know, which libgomp doesn't check, nor when the host refuses it: libgomp ends the
+/// program.
 ///
 /// # Safety
 /// The request is one that a kernel waiting for its reply has posted; its addresses are valid until the reply.
-pub unsafe fn target_rev(request: &Request, queue: *mut c_void) {
+pub unsafe fn target_rev(request: &Request, queue: *mut c_void, ours: usize) {
     let serve = match REGISTERED.get() {
         Some(table) => table.target_rev,
         None => libgomp().map(|libgomp| libgomp.target_rev),
@@ -202,6 +212,10 @@ pub unsafe fn target_rev(request: &Request, queue: *mut c_void) {
         fatal("a kernel requested reverse offload and there is no libgomp to serve it")
     };
     let Request { func, mapnum, addrs, sizes, kinds, dev_num } = *request;
+    let count = device_count(ours);
+    if usize::try_from(dev_num).map_or(true, |number| number >= count) {
+        fatal(&format!("a kernel requested reverse offload for device {dev_num}, and there are {count} devices"))
+    }
     // SAFETY: the caller's promise.
     unsafe { serve(func, mapnum, addrs, sizes, kinds, dev_num, queue) }
 }

@@ -127,6 +127,11 @@ fn registry() -> Option<&'static Registry> {
     REGISTRY.get()?.as_ref().ok()
 }
 
+/// How many devices there are, in use or not.
+pub fn devices() -> usize {
+    registry().map_or(0, |registry| registry.slots.len())
+}
+
 /// Initializes a device.
 ///
 /// # Errors

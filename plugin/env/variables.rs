@@ -109,8 +109,8 @@ pub const VARIABLES: &[Variable] = &[
         name: "BOOMERANG_PTX_OPT",
         allowed: "0, 1",
         default: "1",
-        help: "0 gives the driver's PTX compiler all of the program's device code as it is; with 1 it gets what target regions \
-               can reach, which is ready several times sooner.",
+        help: "0 gives the driver's PTX compiler all of the program's device code as it is. With 1 it gets what target regions can \
+               reach: it is ready several times sooner, and most kernels need fewer registers.",
         apply: |settings, value| {
             settings.ptx_opt = match value {
                 "0" => false,

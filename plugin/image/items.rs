@@ -40,7 +40,7 @@ pub fn items(text: &str) -> Option<Vec<Item<'_>>> {
     let mut parser = Items { tokens: Scanner::new(text) };
     let mut items = vec![];
     let mut start = 0;
-    while let Some(token) = parser.tokens.next()? {
+    while let Some(token) = parser.tokens.token()? {
         let mut item = parser.item(token)?;
         item.span = start..parser.tokens.at();
         item.body = item.body.min(parser.tokens.at());

@@ -1,5 +1,6 @@
 //! The tokens of a PTX text.
 
+/// A token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Token<'a> {
     /// An identifier. Those of registers and parameters begin with `%` in GCC's texts.
@@ -35,7 +36,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The next token, or none at the end.
-    pub fn next(&mut self) -> Known<Option<Token<'a>>> {
+    pub fn token(&mut self) -> Known<Option<Token<'a>>> {
         let bytes = self.text.as_bytes();
         loop {
             let rest = &bytes[self.at..];
@@ -95,13 +96,13 @@ impl<'a> Scanner<'a> {
 
     /// The next token, where there must be one.
     pub fn must(&mut self) -> Known<Token<'a>> {
-        self.next()?
+        self.token()?
     }
 
     /// Takes the next token if `is` says so.
     pub fn take_if(&mut self, is: impl Fn(Token<'a>) -> bool) -> Known<bool> {
         let before = self.at;
-        let taken = self.next()?.is_some_and(is);
+        let taken = self.token()?.is_some_and(is);
         if !taken {
             self.at = before;
         }
@@ -120,7 +121,7 @@ mod tests {
     fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
         let mut scanner = Scanner::new(text);
         let mut tokens = vec![];
-        while let Some(token) = scanner.next()? {
+        while let Some(token) = scanner.token()? {
             tokens.push(token);
         }
         Some(tokens)

@@ -8,7 +8,7 @@ use crate::driver::{ContextGuard, Function, Order, Shape};
 use crate::error::Result;
 use crate::image::Kernel;
 use crate::reverse::source::Source;
-use crate::reverse::wait;
+use crate::reverse::{self, wait};
 use std::sync::atomic::Ordering;
 
 /// Runs a region and returns when it has ended and its writes are visible. `vars` is the device address of its arguments.
@@ -72,7 +72,7 @@ unsafe fn launch(
     // The NULL stream waits for streams that are ordered with it. A kernel that may wait for the host must not hold it up: the host
     // may wait for the NULL stream.
     let order = if requests.is_some() { Order::Apart } else { Order::AfterNull };
-    let mut queue = state.queues.take(driver, order, device.uses_memory_operations())?;
+    let mut queue = state.queues.take(driver, order, device.uses_memory_operations(), reverse::serving().is_some())?;
     queue.follow_null_stream(driver)?;
     state.running.begin();
     // SAFETY: the caller's promise.

@@ -6,7 +6,7 @@ pub mod queue;
 pub mod running;
 pub mod stacks;
 
-use crate::driver::DevicePtr;
+use crate::memory::alloc::Deferred;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What one device keeps for launches.
@@ -30,9 +30,9 @@ impl State {
         }
     }
 
-    /// Device memory that no region uses now, for the caller to free.
-    pub fn release_memory(&self) -> Vec<DevicePtr> {
-        self.stacks.drain()
+    /// Gives memory that no region uses now to `deferred`, to be freed. No region runs.
+    pub fn release_memory(&self, deferred: &Deferred) {
+        self.stacks.drain(deferred);
     }
 
     /// Counts a kernel that was launched without a region's queue.

@@ -3,12 +3,17 @@
 use crate::driver::{CudaError, Driver, Event, Order, Stream};
 use crate::reverse::sync::Ordering;
 use std::sync::atomic::AtomicU32;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Bytes of pinned memory that end words are carved from at a time.
 const PAGE: usize = 4096;
 /// Bytes between end words: a cache line each, so that waiters don't disturb one another.
 const LINE: usize = 64;
+
+/// Queues of a device, at most. With 33 and more threads in regions at once the driver's own calls, allocations among them, were seen to
+/// wait for running kernels, which then waited for a thread that waited for the allocation (an H200, whatever the number of
+/// connections). More threads take turns.
+const MOST_QUEUES: usize = 24;
 
 /// A stream for kernels, with what goes with it. One thread uses it at a time.
 #[derive(Debug)]
@@ -67,8 +72,15 @@ impl Queue {
 /// The queues that no thread uses now, and end words for new ones.
 #[derive(Debug)]
 pub struct Pool {
-    free: Mutex<Vec<Queue>>,
+    queues: Mutex<Queues>,
+    given_back: Condvar,
     words: Mutex<Words>,
+}
+
+#[derive(Debug, Default)]
+struct Queues {
+    free: Vec<Queue>,
+    made: usize,
 }
 
 #[derive(Debug)]
@@ -81,32 +93,46 @@ struct Words {
 impl Pool {
     /// An empty pool, `marks` of whose queues may have end words.
     pub fn new(marks: usize) -> Pool {
-        Pool { free: Mutex::default(), words: Mutex::new(Words { free: Vec::new(), left: marks }) }
+        Pool { queues: Mutex::default(), given_back: Condvar::new(), words: Mutex::new(Words { free: Vec::new(), left: marks }) }
     }
 
-    /// Takes a queue of this order, or makes one: with an end word if `end_word` says that the device can write it, and there are
-    /// channels left.
+    /// Takes a queue of this order: a free one, a new one while there are few enough, else the next one that is given back. `nested`
+    /// says that a region of this thread's waits for the one to be launched; it doesn't wait for others then. `end_word` says that the
+    /// device can write one; the queue gets it if there are channels left.
     ///
     /// # Errors
     /// Those of the driver calls that make streams, events and pinned memory.
-    pub fn take(&self, driver: &Driver, order: Order, end_word: bool) -> Result<Queue, CudaError> {
-        let pooled = {
-            let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn take(&self, driver: &Driver, order: Order, end_word: bool, nested: bool) -> Result<Queue, CudaError> {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
             // One with an end word, where there is one.
-            let best = (0..free.len()).filter(|&i| free[i].order == order).max_by_key(|&i| free[i].end.is_some());
-            best.map(|best| free.swap_remove(best))
-        };
-        if let Some(queue) = pooled {
-            return Ok(queue);
+            let free = &queues.free;
+            let fitting = (0..free.len()).filter(|&i| free[i].order == order).max_by_key(|&i| free[i].end.is_some());
+            if let Some(best) = fitting {
+                return Ok(queues.free.swap_remove(best));
+            }
+            if queues.made < MOST_QUEUES || nested {
+                queues.made += 1;
+                drop(queues);
+                let end = if end_word { self.take_word(driver)? } else { None };
+                let region = end.map_or(0, |end| end.load(Ordering::Relaxed));
+                let (stream, event) = (driver.create_stream(order)?, driver.create_event(true)?);
+                return Ok(Queue { stream, order, event, end, region });
+            }
+            if let Some(mut other) = queues.free.pop() {
+                // SAFETY: the queue is free, so nobody uses its stream.
+                unsafe { driver.destroy_stream(other.stream) }?;
+                (other.stream, other.order) = (driver.create_stream(order)?, order);
+                return Ok(other);
+            }
+            queues = self.given_back.wait(queues).unwrap_or_else(PoisonError::into_inner);
         }
-        let end = if end_word { self.take_word(driver)? } else { None };
-        let region = end.map_or(0, |end| end.load(Ordering::Relaxed));
-        Ok(Queue { stream: driver.create_stream(order)?, order, event: driver.create_event(true)?, end, region })
     }
 
     /// Gives a queue back. Its kernel is done.
     pub fn give_back(&self, queue: Queue) {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(queue);
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner).free.push(queue);
+        self.given_back.notify_one();
     }
 
     fn take_word(&self, driver: &Driver) -> Result<Option<&'static AtomicU32>, CudaError> {

@@ -4,7 +4,7 @@
 use crate::device::Device;
 use crate::driver::DevicePtr;
 use crate::error::Result;
-use crate::memory::alloc;
+use crate::memory::alloc::{self, Deferred};
 use crate::reverse::window::Window;
 use crate::reverse::wire::{self, REGION_BYTES};
 use std::ops::Range;
@@ -24,6 +24,11 @@ pub struct Stacks {
 /// Bytes in front of the stacks of `threads` threads.
 fn front(threads: u64) -> u64 {
     slots(threads) as u64 * size_of::<wire::Turn>() as u64 + REGION_BYTES
+}
+
+/// Bytes of a block of stacks for `threads` threads, with what is in front.
+fn block_bytes(threads: u64) -> usize {
+    (front(threads) + threads * STACK_BYTES) as usize
 }
 
 /// Slots for the requests of `threads` threads: one each, as far as there are enough.
@@ -80,8 +85,7 @@ impl Pool {
         drop(free);
         // Rounded up to an eighth of its magnitude, so that regions of similar size share blocks.
         let threads = threads.next_multiple_of((threads.next_power_of_two() / 16).max(1));
-        let bytes = front(threads) + threads * STACK_BYTES;
-        Ok(Stacks { memory: alloc::alloc(device, bytes as usize)?, threads, window: None })
+        Ok(Stacks { memory: alloc::alloc(device, block_bytes(threads))?, threads, window: None })
     }
 
     /// Gives stacks back. No kernel uses them any more.
@@ -89,9 +93,15 @@ impl Pool {
         self.lock().push(stacks);
     }
 
-    /// Takes everything out of the pool, to be freed where memory is short.
-    pub fn drain(&self) -> Vec<DevicePtr> {
-        self.lock().drain(..).map(|stacks| stacks.memory).collect()
+    /// Takes everything out of the pool, to be freed with what is `deferred` where memory is short. No region runs.
+    pub fn drain(&self, deferred: &Deferred) {
+        for Stacks { memory, threads, window } in self.lock().drain(..) {
+            deferred.put(memory, block_bytes(threads));
+            // Whoever still holds the window uses it no more: its region has ended.
+            if let Some(window) = window {
+                deferred.put_host(window.memory());
+            }
+        }
     }
 }
 

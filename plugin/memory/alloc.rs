@@ -130,19 +130,21 @@ fn is_short<T>(result: &std::result::Result<T, CudaError>) -> bool {
 
 /// Frees what is kept for reuse, and says whether that could be done.
 fn release_spare(device: &Device) -> bool {
-    release(device, || device.launch.release_memory(), None).is_some_and(|result| result.is_ok())
+    release(device, None, None, || device.launch.release_memory(&device.deferred)).is_some_and(|result| result.is_ok())
 }
 
-/// If no kernel runs, frees `blocks` and `host` and everything whose release was put off. None while kernels run.
+/// If no kernel runs, calls `before` and frees `block` and `host` and everything whose release was put off. None while kernels run.
 fn release(
     device: &Device,
-    blocks: impl FnOnce() -> Vec<DevicePtr>,
+    block: Option<DevicePtr>,
     host: Option<usize>,
+    before: impl FnOnce(),
 ) -> Option<std::result::Result<(), CudaError>> {
     device.launch.running.if_none(|| {
         device.gate.run_blocking(|| {
+            before();
             let (deferred_blocks, deferred_host) = device.deferred.take_all();
-            for block in blocks().into_iter().chain(deferred_blocks) {
+            for block in block.into_iter().chain(deferred_blocks) {
                 // SAFETY: the program has freed it, and no kernel runs.
                 unsafe { device.driver.mem_free(block) }?;
             }
@@ -189,7 +191,7 @@ fn free_or(device: &Device, address: DevicePtr, put_off: impl FnOnce(usize)) -> 
         // libgomp says what it was doing. GCC's tests look for these very words.
         return Err(Error::Argument("invalid device address".into()));
     }
-    match release(device, || vec![address], None) {
+    match release(device, Some(address), None, || ()) {
         Some(result) => result.map_err(|error| device.failed(error, doing)),
         None => {
             put_off(found.1);
@@ -203,7 +205,7 @@ fn free_or(device: &Device, address: DevicePtr, put_off: impl FnOnce(usize)) -> 
 /// # Errors
 /// When the driver refuses.
 pub(super) fn free_host(device: &Device, address: *mut c_void) -> Result<()> {
-    match release(device, Vec::new, Some(address.expose_provenance())) {
+    match release(device, None, Some(address.expose_provenance()), || ()) {
         Some(result) => result
             .map_err(|error| device.failed(error, || format!("freeing page-locked memory at {address:p}"))),
         None => {

@@ -29,19 +29,27 @@ pub struct Item {
 /// Which items are in the area. Kept from request to request, for the memory.
 #[derive(Debug, Default)]
 pub struct Items {
-    /// A copy of the arrays: what is checked once can't change later.
+    /// A copy of the arrays, as libgomp gets them: what is checked once can't change later.
     arrays: Vec<u8>,
     items: Vec<Item>,
+    /// Address and size of the items whose size in the arrays is a larger one.
+    padded: Vec<(DevicePtr, usize)>,
 }
 
 /// Bytes of the three arrays of one item: address, size, kind.
 pub const ARRAY_BYTES: usize = 8 + 8 + 2;
+
+/// `GOMP_MAP_FIRSTPRIVATE` (gomp-constants.h): libgomp makes a copy of the item for the served block.
+const FIRSTPRIVATE: u16 = 12;
+/// Alignment of those copies, as far as it can be had: that of memory of `alloca`.
+const PRIVATE_ALIGN: usize = 16;
 
 impl Items {
     /// Forgets the last request.
     pub fn clear(&mut self) {
         self.arrays.clear();
         self.items.clear();
+        self.padded.clear();
     }
 
     /// Takes up the arrays at the front of `area` and finds the items behind them. False if the arrays don't fit.
@@ -51,6 +59,7 @@ impl Items {
         let Some(arrays) = bytes.and_then(|bytes| area.get(..bytes)) else { return false };
         self.arrays.extend_from_slice(arrays);
         self.find(area.len());
+        self.align_private();
         true
     }
 
@@ -72,6 +81,52 @@ impl Items {
                 offset += taken;
             }
         }
+    }
+
+    /// Has libgomp make the copies of `firstprivate` items. libgomp 13 to 16 (`gomp_target_rev`) copies only those whose kind says
+    /// nothing of an alignment, one behind the other, and leaves the device's addresses of others to the served block. So alignments
+    /// are taken out of the kinds, and sizes rounded up: every copy then begins at a multiple of [`PRIVATE_ALIGN`] from where
+    /// `alloca` put the first. Types that want more than that may lie misaligned.
+    fn align_private(&mut self) {
+        let mapnum = self.arrays.len() / ARRAY_BYTES;
+        let (addresses, rest) = self.arrays.split_at_mut(mapnum * 8);
+        let (sizes, kinds) = rest.split_at_mut(mapnum * 8);
+        let words = addresses.chunks_exact(8).zip(sizes.chunks_exact_mut(8));
+        for ((address, size), kind) in words.zip(kinds.chunks_exact_mut(2)) {
+            if u16::from_ne_bytes([kind[0], kind[1]]) & 0xff != FIRSTPRIVATE {
+                continue;
+            }
+            kind.copy_from_slice(&FIRSTPRIVATE.to_ne_bytes());
+            let word = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().expect("8 bytes"));
+            let Ok(bytes) = usize::try_from(word(size)) else { continue };
+            if let Some(padded) = bytes.checked_next_multiple_of(PRIVATE_ALIGN).filter(|padded| *padded != bytes) {
+                self.padded.push((word(address), bytes));
+                size.copy_from_slice(&(padded as u64).to_ne_bytes());
+            }
+        }
+    }
+
+    /// How many bytes there are of what libgomp takes for `bytes` at `address`.
+    fn bytes_of(&self, address: DevicePtr, bytes: usize) -> usize {
+        let is_it = |item: &&(DevicePtr, usize)| {
+            item.0 == address && item.1.next_multiple_of(PRIVATE_ALIGN) == bytes
+        };
+        self.padded.iter().find(is_it).map_or(bytes, |item| item.1)
+    }
+
+    /// Fetches the arrays alone, where they did not come with the request and don't fit into its area.
+    fn fetch_arrays(&mut self, device: &Device, request: &Request) -> Result<()> {
+        let mapnum = request.mapnum as usize;
+        let mut arrays = vec![0; mapnum * ARRAY_BYTES];
+        let (addresses, rest) = arrays.split_at_mut(mapnum * 8);
+        let (sizes, kinds) = rest.split_at_mut(mapnum * 8);
+        for (to, from) in [(addresses, request.addrs), (sizes, request.sizes), (kinds, request.kinds)] {
+            // SAFETY: memory of ours.
+            unsafe { copy::to_host(device, to.as_mut_ptr().cast(), from, to.len()) }?;
+        }
+        self.arrays = arrays;
+        self.align_private();
+        Ok(())
     }
 
     /// The items found.
@@ -111,7 +166,7 @@ pub struct Data<'a> {
     /// The request.
     pub request: Request,
     /// What is in the area.
-    pub items: &'a Items,
+    pub items: &'a mut Items,
     /// The area.
     pub area: &'a mut [u8],
     /// Bit i: libgomp has put new contents of item i into the area.
@@ -121,7 +176,7 @@ pub struct Data<'a> {
 impl Data<'_> {
     /// Gives the bytes of device memory at `from`; false if they aren't at hand.
     fn give(&self, to: &mut [u8], from: DevicePtr) -> bool {
-        let Items { arrays, items } = self.items;
+        let Items { arrays, items, .. } = &*self.items;
         let mapnum = arrays.len() / ARRAY_BYTES;
         let Request { addrs, sizes, kinds, .. } = self.request;
         for (address, start, end) in
@@ -160,6 +215,12 @@ impl Data<'_> {
 
 impl RequestCopies for Data<'_> {
     unsafe fn read(&mut self, device: &Device, to: *mut c_void, from: DevicePtr, bytes: usize) -> Result<()> {
+        let Request { mapnum, addrs, .. } = self.request;
+        let is_first = bytes != 0 && from == addrs && mapnum.checked_mul(8) == Some(bytes as u64);
+        if is_first && self.items.arrays.is_empty() {
+            self.items.fetch_arrays(device, &self.request)?;
+        }
+        let bytes = self.items.bytes_of(from, bytes);
         // SAFETY: the caller's promise.
         if self.give(unsafe { slice::from_raw_parts_mut(to.cast(), bytes) }, from) {
             return Ok(());
@@ -223,7 +284,7 @@ mod tests {
         area[offset..offset + 4].copy_from_slice(&[1, 2, 3, 4]);
         let mut items = Items::default();
         assert!(items.read(2, &area));
-        let data = Data { request: request(2), items: &items, area: &mut area, dirty: 0 };
+        let data = Data { request: request(2), items: &mut items, area: &mut area, dirty: 0 };
         let mut bytes = [0; 2];
         assert!(data.give(&mut bytes, 0x1001));
         assert_eq!(bytes, [2, 3]);
@@ -238,13 +299,26 @@ mod tests {
         let mut area = area(&[(0x1000, 4, TO), (0x2000, 8, TOFROM)], 64);
         let mut items = Items::default();
         assert!(items.read(2, &area));
-        let mut data = Data { request: request(2), items: &items, area: &mut area, dirty: 0 };
+        let mut data = Data { request: request(2), items: &mut items, area: &mut area, dirty: 0 };
         assert!(!data.take(0x1000, &[1; 4]));
         assert!(!data.take(0x2000, &[1; 4]));
         assert!(!data.take(0x2004, &[1; 4]));
         assert_eq!(data.changed().count(), 0);
         assert!(data.take(0x2000, &[7; 8]));
         assert_eq!(data.changed().collect::<Vec<_>>(), [(0x2000, [7; 8].as_slice())]);
+    }
+
+    #[test]
+    fn firstprivate_items_lose_their_alignment_and_are_padded_to_sixteen_bytes() {
+        let area = area(&[(0x1000, 4, 0x20c), (0x2000, 8, TOFROM), (0x3000, 32, 0x40c)], 64);
+        let mut items = Items::default();
+        assert!(items.read(3, &area));
+        let (sizes, kinds) = (&items.arrays[24..48], &items.arrays[48..]);
+        assert_eq!(sizes.iter().step_by(8).collect::<Vec<_>>(), [&16, &8, &32]);
+        assert_eq!(kinds, [FIRSTPRIVATE, TOFROM, FIRSTPRIVATE].map(u16::to_ne_bytes).as_flattened());
+        assert_eq!(items.iter().next().map(|item| item.bytes), Some(4), "no more is fetched than there is");
+        assert_eq!(items.bytes_of(0x1000, 16), 4);
+        assert_eq!([items.bytes_of(0x2000, 8), items.bytes_of(0x3000, 32)], [8, 32]);
     }
 
     #[test]
@@ -255,7 +329,7 @@ mod tests {
             assert!(items.read(1, &area));
             let length = area.len();
             assert!(items.iter().all(|item| item.offset + item.bytes <= length));
-            let mut data = Data { request: request(1), items: &items, area: &mut area, dirty: 0 };
+            let mut data = Data { request: request(1), items: &mut items, area: &mut area, dirty: 0 };
             let _ = data.give(&mut [0; 8], address);
             let _ = data.take(address, &[0; 8]);
         }

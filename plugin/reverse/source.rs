@@ -7,7 +7,7 @@ use super::slot::WaitWord;
 use super::window::Window;
 use super::{Shared, region};
 use crate::abi::host;
-use crate::device::Device;
+use crate::device::{Device, registry};
 use crate::driver::{CudaError, Driver, Stream, WaitFor};
 use crate::error::{Error, Result};
 use crate::openacc::queue::AsyncQueue;
@@ -47,7 +47,8 @@ fn serve(device: &Device, data: &mut Data<'_>) {
     let request = data.request;
     let queue = AsyncQueue::request(data);
     // SAFETY: a device runtime posted the request, and its kernel waits for the reply; libgomp uses the queue only until it returns.
-    device.reverse.serve(Serving { device: device.ordinal }, || unsafe { host::target_rev(&request, queue.as_c()) });
+    let run = || unsafe { host::target_rev(&request, queue.as_c(), registry::devices()) };
+    device.reverse.serve(Serving { device: device.ordinal }, run);
 }
 
 /// The slot, which all regions of the device share.

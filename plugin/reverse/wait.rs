@@ -45,17 +45,19 @@ impl Waiter<'_> {
         let mut active = Instant::now();
         let mut checked = active;
         loop {
+            let mut served = false;
             for _ in 0..TURNS {
-                if self.serve_one()? {
-                    active = Instant::now();
-                    self.nap = NAPS.0;
-                }
+                served |= self.serve_one()?;
                 if self.queue.has_ended() {
                     return self.serve_rest();
                 }
                 std::hint::spin_loop();
             }
             let now = Instant::now();
+            if served {
+                active = now;
+                self.nap = NAPS.0;
+            }
             if !self.queue.has_end_word() || now - checked >= FAULT_CHECK {
                 checked = now;
                 if self.device.driver.query_stream(self.queue.stream)? {

@@ -76,6 +76,7 @@ impl Context<'_> {
                     _ => {}
                 }
             }
+            if std::env::var_os("TRACE").is_some() { eprintln!("w{} arrives {id} count {count} wait {wait} gen {generation} arrived {} in {}", self.warp.index, self.block.barriers[id as usize].arrived, self.grid.program().functions[self.warp.frames[self.warp.splits[first].frame].function as usize].name); }
             let threads = self.block.live_warps * LANES as u32;
             self.block.barriers[id as usize].arrive(count, votes, threads);
         }
