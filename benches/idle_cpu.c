@@ -7,18 +7,22 @@
 
 void never_called(void);
 
-static void compute(long steps) {
+static unsigned long compute(long steps) {
   int ask = 0;
-#pragma omp target firstprivate(steps, ask)
+  unsigned long x = 1;
+#pragma omp target firstprivate(steps, ask) map(tofrom : x)
   {
-    volatile long i = 0;
-    while (i < steps)
-      i++;
+    /* Something that the driver's compiler can't do in one step. */
+    unsigned long y = x;
+    for (long i = 0; i < steps; i++)
+      y = (y ^ (y >> 7)) * 6364136223846793005UL + 1442695040888963407UL;
+    x = y;
     if (ask) {
 #pragma omp target device(ancestor : 1)
       never_called();
     }
   }
+  return x;
 }
 
 int main(void) {
@@ -31,7 +35,7 @@ int main(void) {
     wall = now();
     compute(steps);
     wall = now() - wall;
-  } while (wall < 20e3);
+  } while (wall < 20e3 && steps < 1L << 32);
   steps = (long)((double)steps * 200e3 / wall);
 
   double best = 1e12;

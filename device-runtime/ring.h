@@ -6,7 +6,8 @@
 #include "../include/rev_wire.h"
 #include "sys_atomics.h"
 
-/* Set by every kernel as it starts (plugin/image/inject.rs), null where the host serves no ring.  */
+/* These two are defined by the image's first object that has kernels (plugin/image/inject.rs).
+   Set by every kernel as it starts, null where the host serves no ring.  */
 extern __attribute__ ((address_space (3))) uint64_t __boomerang_region;
 
 /* A copy of the region, one per team: shared memory answers ten times sooner. Every kernel clears `version` as it starts, and the
@@ -30,9 +31,12 @@ struct lanes
 /* The right to use a slot.  */
 struct ticket
 {
+  uint64_t *posted;
   struct rev_request *request;
   struct rev_reply *reply;
   struct rev_turn *turn;
+  struct rev_bell *bell;
+  const uint32_t *asleep;
   char *area;
   uint32_t number;
 };
@@ -48,6 +52,7 @@ find_region (struct rev_region *region)
 	return 0;
       __boomerang_cache.slot_mask = here->slot_mask;
       __boomerang_cache.area_bytes = here->area_bytes;
+      __boomerang_cache.posted = here->posted;
       __boomerang_cache.requests = here->requests;
       __boomerang_cache.replies = here->replies;
       __boomerang_cache.areas = here->areas;
@@ -59,6 +64,7 @@ find_region (struct rev_region *region)
   fence_cta ();
   region->slot_mask = __boomerang_cache.slot_mask;
   region->area_bytes = __boomerang_cache.area_bytes;
+  region->posted = __boomerang_cache.posted;
   region->requests = __boomerang_cache.requests;
   region->replies = __boomerang_cache.replies;
   region->areas = __boomerang_cache.areas;
@@ -66,6 +72,25 @@ find_region (struct rev_region *region)
   region->bell = __boomerang_cache.bell;
   return 1;
 }
+
+/* Per warp, 0 outside SIMD regions, where all lanes run in lockstep, and ~0 within (GCC's nvptx back end, -muniform-simt).  */
+extern __attribute__ ((address_space (3))) uint32_t __nvptx_uni[32];
+
+/* Whether the whole warp makes the request together; in OpenMP's images only.  */
+static inline int
+in_lockstep (void)
+{
+  return __nvptx_uni[__nvvm_read_ptx_sreg_tid_y ()] == 0;
+}
+
+/* What lanes do each for itself. Before sm_70 lanes of a warp that wait for one another would wait for ever: one at a time.  */
+#if BOOMERANG_SM >= 70
+#define FOR_EACH_LANE
+#else
+#define FOR_EACH_LANE                           \
+  for (uint32_t lane_ = 0; lane_ < 32; lane_++) \
+    if (lane_ == (uint32_t) __nvvm_read_ptx_sreg_laneid ())
+#endif
 
 static inline struct lanes
 lane_alone (void)
@@ -103,9 +128,12 @@ take_slot (const struct rev_region *region, struct lanes lanes)
   uint32_t spread = lanes.step != 1 ? 0 : __nvvm_read_ptx_sreg_laneid () * 33;
   uint32_t index = (warp + spread) & region->slot_mask;
   struct ticket ticket;
+  ticket.posted = (uint64_t *) region->posted + index;
   ticket.request = (struct rev_request *) region->requests + index;
   ticket.reply = (struct rev_reply *) region->replies + index;
   ticket.turn = (struct rev_turn *) region->turns + index;
+  ticket.bell = (struct rev_bell *) region->bell;
+  ticket.asleep = &ticket.bell->asleep[index % REV_BELL_COPIES].word;
   ticket.area = (char *) region->areas + (uint64_t) index * region->area_bytes;
   ticket.number = 0;
   if (lanes.leads)
@@ -121,29 +149,54 @@ take_slot (const struct rev_region *region, struct lanes lanes)
   return ticket;
 }
 
-/* Publishes what all lanes wrote into the slot.  */
+/* Writes the request, the line at once: a warp by one store of eight lanes.  */
 static inline void
-post (struct ticket ticket, struct lanes lanes)
+fill (struct ticket ticket, const struct rev_request *request, struct lanes lanes)
+{
+  const uint64_t words[8] = { (uint64_t) request->has_inline << 32 | request->op,
+			      request->fn,
+			      request->mapnum,
+			      request->addrs,
+			      request->sizes,
+			      request->kinds,
+			      (uint32_t) request->dev_num,
+			      0 };
+  uint64_t *line = (uint64_t *) ticket.request;
+  if (lanes.step == 1)
+    for (int i = 0; i < 8; i += 2)
+      asm volatile ("st.v2.u64 [%0], {%1, %2};" : : "l"(line + i), "l"(words[i]), "l"(words[i + 1]) : "memory");
+  else if (lanes.first < 8)
+    {
+      uint64_t word = words[0];
+#pragma unroll
+      for (uint32_t i = 1; i < 8; i++)
+	word = lanes.first == i ? words[i] : word;
+      asm volatile ("st.u64 [%0], %1;" : : "l"(line + lanes.first), "l"(word) : "memory");
+    }
+}
+
+/* Publishes the request: a target block's that maps nothing, or with `fn` 0 what all lanes wrote into the slot.  */
+static inline void
+post (struct ticket ticket, uint32_t dev_num, uint64_t fn, struct lanes lanes)
 {
   meet (lanes);
   if (lanes.leads)
-    store_release_sys_u32 (&ticket.request->posted, ticket.number + 1);
+    store_release_sys_u64 (ticket.posted, REV_POSTED (ticket.number, dev_num, fn));
 }
 
 /* Waits until the host has served the request; returns the items that have new contents.  */
 static inline uint32_t
-wait_for_reply (const struct rev_region *region, struct ticket ticket, struct lanes lanes)
+wait_for_reply (struct ticket ticket, struct lanes lanes)
 {
   uint32_t dirty = 0;
   if (lanes.leads)
     {
-      struct rev_bell *bell = (struct rev_bell *) region->bell;
       for (uint32_t looks = 0;; looks++)
 	{
 	  /* Before the first look, which would come too early anyway, and then now and then. Release: the host that this wakes sees
 	     the request.  */
-	  if (looks % BELL_LOOKS == 0 && load_relaxed_sys_u32 (&bell->asleep) != 0)
-	    store_release_sys_u32 (&bell->rung, 1);
+	  if (looks % BELL_LOOKS == 0 && load_relaxed_sys_u32 (ticket.asleep) != 0)
+	    store_release_sys_u32 (&ticket.bell->rung, 1);
 	  uint64_t reply = load_acquire_sys_u64 (ticket.reply);
 	  dirty = (uint32_t) (reply >> 32);
 	  if ((uint32_t) reply == ticket.number + 1)
@@ -153,6 +206,18 @@ wait_for_reply (const struct rev_region *region, struct ticket ticket, struct la
 	}
     }
   return from_leader (lanes, dirty);
+}
+
+/* Goes on without the reply. The next requester has the slot once the host has served this request. Nobody looks at the bell until
+   then, so it is rung in any case. Release: the host that this wakes sees the request.  */
+static inline void
+leave_slot (struct ticket ticket, struct lanes lanes)
+{
+  if (lanes.leads)
+    {
+      store_release_sys_u32 (&ticket.bell->rung, 1);
+      store_release_gpu_u32 (&ticket.turn->left, ticket.number + 1);
+    }
 }
 
 /* Lets the next requester have the slot.  */

@@ -64,6 +64,16 @@ store_release_sys_u32 (void *address, uint32_t value)
 #endif
 }
 
+static inline void
+store_release_sys_u64 (void *address, uint64_t value)
+{
+#if BOOMERANG_SM >= 70
+  asm volatile ("st.release.sys.u64 [%0], %1;" : : "l"(address), "l"(value) : "memory");
+#else
+  asm volatile ("membar.sys; st.volatile.u64 [%0], %1;" : : "l"(address), "l"(value) : "memory");
+#endif
+}
+
 /* What this thread wrote before is seen by its team before what it writes after.  */
 static inline void
 fence_cta (void)
@@ -112,6 +122,70 @@ nap (uint32_t nanoseconds)
 #else
   (void) nanoseconds;
 #endif
+}
+
+/* What this thread did, or has synchronised with, comes before what it does after, for the threads of the device: with an atomic
+   access after it, a release; with one before it, an acquire.  */
+static inline void
+fence_gpu (void)
+{
+#if BOOMERANG_SM >= 70
+  asm volatile ("fence.acq_rel.gpu;" : : : "memory");
+#else
+  asm volatile ("membar.gl;" : : : "memory");
+#endif
+}
+
+/* Atomic among the device's threads; order nothing.  */
+
+static inline uint64_t
+load_relaxed_u64 (const void *address)
+{
+  uint64_t value;
+  asm volatile ("ld.volatile.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+  return value;
+}
+
+static inline void
+store_relaxed_u32 (void *address, uint32_t value)
+{
+  asm volatile ("st.volatile.u32 [%0], %1;" : : "l"(address), "r"(value) : "memory");
+}
+
+static inline uint64_t
+fetch_add_relaxed_gpu_u64 (void *address, uint64_t value)
+{
+  uint64_t old;
+  asm volatile ("atom.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(address), "l"(value) : "memory");
+  return old;
+}
+
+static inline uint32_t
+compare_exchange_relaxed_gpu_u32 (void *address, uint32_t expected, uint32_t value)
+{
+  uint32_t old;
+  asm volatile ("atom.cas.b32 %0, [%1], %2, %3;" : "=r"(old) : "l"(address), "r"(expected), "r"(value) : "memory");
+  return old;
+}
+
+static inline uint64_t
+compare_exchange_relaxed_gpu_u64 (void *address, uint64_t expected, uint64_t value)
+{
+  uint64_t old;
+  asm volatile ("atom.cas.b64 %0, [%1], %2, %3;" : "=l"(old) : "l"(address), "l"(expected), "l"(value) : "memory");
+  return old;
+}
+
+static inline void
+or_relaxed_gpu_u32 (void *address, uint32_t bits)
+{
+  asm volatile ("red.or.b32 [%0], %1;" : : "l"(address), "r"(bits) : "memory");
+}
+
+static inline void
+and_relaxed_gpu_u32 (void *address, uint32_t bits)
+{
+  asm volatile ("red.and.b32 [%0], %1;" : : "l"(address), "r"(bits) : "memory");
 }
 
 #endif

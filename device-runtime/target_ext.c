@@ -2,16 +2,8 @@
 
 #include "ring.h"
 
-typedef __SIZE_TYPE__ size_t;
-
 /* GOMP_DEVICE_HOST_FALLBACK (GCC's include/gomp-constants.h): the ancestor.  */
 #define DEVICE_ANCESTOR (-2)
-
-/* Per warp, 0 outside SIMD regions, where all lanes run in lockstep, and ~0 within (GCC's nvptx back end, -muniform-simt).  */
-extern __attribute__ ((address_space (3))) uint32_t __nvptx_uni[32];
-
-__attribute__ ((address_space (3), loader_uninitialized)) uint64_t __boomerang_region;
-__attribute__ ((address_space (3), loader_uninitialized)) struct rev_region __boomerang_cache;
 
 struct target
 {
@@ -54,16 +46,19 @@ request (const struct rev_region *region, const struct target *target, int32_t d
   uint64_t capacity = region->area_bytes;
   uint64_t mapnum = target->mapnum;
   int has_inline = mapnum != 0 && mapnum <= capacity / 18 && align_up (mapnum * 18) <= capacity;
-  if (lanes.leads)
+  /* Does it fit into one word?  */
+  int is_short = mapnum == 0 && target->fn >> REV_FN_BITS == 0 && (uint32_t) dev_num >> REV_DEV_NUM_BITS == 0;
+  if (!is_short)
     {
-      ticket.request->op = REV_OP_TARGET;
-      ticket.request->fn = target->fn;
-      ticket.request->mapnum = mapnum;
-      ticket.request->addrs = (uint64_t) target->addrs;
-      ticket.request->sizes = (uint64_t) target->sizes;
-      ticket.request->kinds = (uint64_t) target->kinds;
-      ticket.request->dev_num = dev_num;
-      ticket.request->has_inline = (uint32_t) has_inline;
+      const struct rev_request request = { .op = REV_OP_TARGET,
+					   .has_inline = (uint32_t) has_inline,
+					   .fn = target->fn,
+					   .mapnum = mapnum,
+					   .addrs = (uint64_t) target->addrs,
+					   .sizes = (uint64_t) target->sizes,
+					   .kinds = (uint64_t) target->kinds,
+					   .dev_num = dev_num };
+      fill (ticket, &request, lanes);
     }
   if (has_inline)
     {
@@ -77,8 +72,11 @@ request (const struct rev_region *region, const struct target *target, int32_t d
 	if (rev_kind_to (target->kinds[i]))
 	  copy (area + at, (const void *) target->addrs[i], target->sizes[i], lanes);
     }
-  post (ticket, lanes);
-  uint32_t dirty = wait_for_reply (region, ticket, lanes);
+  if (is_short)
+    post (ticket, (uint32_t) dev_num, target->fn, lanes);
+  else
+    post (ticket, 0, 0, lanes);
+  uint32_t dirty = wait_for_reply (ticket, lanes);
   if (dirty != 0)
     FOR_INLINE_ITEMS (target, capacity, i, at)
       if (dirty >> i & 1)
@@ -102,17 +100,11 @@ GOMP_target_ext (int device, void (*fn) (void *), size_t mapnum, void **hostaddr
     return;
   struct target target = { (uint64_t) fn, mapnum, (const uint64_t *) hostaddrs, (const uint64_t *) sizes, kinds };
   int32_t dev_num = __gomp_additional_icvs[0];
-  if (__nvptx_uni[__nvvm_read_ptx_sreg_tid_y ()] == 0)
+  if (in_lockstep ())
     {
       request (&region, &target, dev_num, lanes_of_warp ());
       return;
     }
-#if BOOMERANG_SM >= 70
-  request (&region, &target, dev_num, lane_alone ());
-#else
-  /* Lanes of a warp that wait for one another would wait for ever: one at a time.  */
-  for (uint32_t lane = 0; lane < 32; lane++)
-    if (lane == __nvvm_read_ptx_sreg_laneid ())
-      request (&region, &target, dev_num, lane_alone ());
-#endif
+  FOR_EACH_LANE
+    request (&region, &target, dev_num, lane_alone ());
 }

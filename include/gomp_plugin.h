@@ -50,6 +50,11 @@ struct boomerang_host_table {
    not the plugin's. */
 bool boomerang_set_host_table(const struct boomerang_host_table *table);
 
+/* Has `handler` handle what kernels ask for through device-runtime/boomerang.h, on all devices, or nobody if it is null; a call then ends
+   the program. It is called on the thread that runs the region; the kernel gets back what it leaves in `data`, `bytes` long, unless
+   it doesn't wait. It may use the device as a reverse-offload block may. */
+void boomerang_set_call_handler(void (*handler)(uint32_t opcode, void *data, uint32_t bytes, void *context), void *context);
+
 /* ---- Devices ---- */
 
 /* The interface's version: 3. */

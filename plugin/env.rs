@@ -43,6 +43,41 @@ pub enum PtxFiles {
     Read,
 }
 
+/// Which rewrites the program's PTX goes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PtxPasses {
+    /// The JIT gets only what kernels reach.
+    pub prune: bool,
+    /// libgomp's fences get device scope.
+    pub fences: bool,
+    /// Device code gets a heap of ours.
+    pub heap: bool,
+}
+
+impl PtxPasses {
+    const NONE: PtxPasses = PtxPasses { prune: false, fences: false, heap: false };
+    const ALL: PtxPasses = PtxPasses { prune: true, fences: true, heap: true };
+
+    /// Those that a value of `BOOMERANG_PTX_OPT` names.
+    fn named(value: &str) -> Option<PtxPasses> {
+        match value.trim() {
+            "0" => return Some(PtxPasses::NONE),
+            "1" => return Some(PtxPasses::ALL),
+            _ => {}
+        }
+        let mut passes = PtxPasses::NONE;
+        for name in value.split(',') {
+            match name.trim() {
+                "prune" => passes.prune = true,
+                "fences" => passes.fences = true,
+                "heap" => passes.heap = true,
+                _ => return None,
+            }
+        }
+        Some(passes)
+    }
+}
+
 /// The values of all variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -58,8 +93,12 @@ pub struct Settings {
     pub inline_bytes: usize,
     /// `GOMP_NVPTX_JIT`: the JIT's optimization level, or `None` for its own default.
     pub jit_optimization: Option<u32>,
-    /// `BOOMERANG_PTX_OPT`: whether the JIT gets only what kernels reach.
-    pub ptx_opt: bool,
+    /// `BOOMERANG_PTX_OPT`
+    pub ptx_passes: PtxPasses,
+    /// `BOOMERANG_HEAP`: bytes of the heap for device code, or `None` for the default.
+    pub heap_bytes: Option<usize>,
+    /// `BOOMERANG_HEAP_CHECK`: whether a wrong `free` in device code ends the kernel.
+    pub heap_check: bool,
     /// `BOOMERANG_CACHE`: the folder that linked code is kept in, or `None` where it isn't kept.
     pub cache: Option<PathBuf>,
     /// `GOMP_NVPTX_PTXRW`
@@ -85,7 +124,9 @@ impl Default for Settings {
             ring: true,
             inline_bytes: 2048,
             jit_optimization: None,
-            ptx_opt: true,
+            ptx_passes: PtxPasses::ALL,
+            heap_bytes: None,
+            heap_check: false,
             cache: None,
             ptx_files: PtxFiles::Off,
             lowlat_pool: 8 * 1024,
@@ -249,6 +290,12 @@ mod tests {
         for (name, value) in [
             ("BOOMERANG_DEVICE", "gpu"),
             ("BOOMERANG_WAIT", "Spin"),
+            ("BOOMERANG_PTX_OPT", "2"),
+            ("BOOMERANG_PTX_OPT", "prune,1"),
+            ("BOOMERANG_PTX_OPT", "prune,"),
+            ("BOOMERANG_HEAP", "1G"),
+            ("BOOMERANG_HEAP", "0"),
+            ("BOOMERANG_HEAP_CHECK", "yes"),
             ("GOMP_NVPTX_JIT", "-O5"),
             ("GOMP_NVPTX_JIT", "-O2 -O"),
             ("GOMP_NVPTX_PTXRW", "x"),
@@ -275,7 +322,13 @@ mod tests {
         assert_eq!(parse_one("BOOMERANG_WAIT", "poll").0.wait, WaitPolicy::Poll);
         assert_eq!(parse_one("GOMP_NVPTX_JIT", " -O0").0.jit_optimization, Some(0));
         assert_eq!(parse_one("GOMP_NVPTX_JIT", "-O1 -O4").0.jit_optimization, Some(4));
-        assert!(!parse_one("BOOMERANG_PTX_OPT", "0").0.ptx_opt);
+        assert_eq!(parse_one("BOOMERANG_PTX_OPT", "0").0.ptx_passes, PtxPasses::NONE);
+        assert_eq!(parse_one("BOOMERANG_PTX_OPT", "1").0.ptx_passes, PtxPasses::ALL);
+        assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences, prune,heap").0.ptx_passes, PtxPasses::ALL);
+        let fences = PtxPasses { fences: true, ..PtxPasses::NONE };
+        assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences").0.ptx_passes, fences);
+        assert_eq!(parse_one("BOOMERANG_HEAP", "1000000").0.heap_bytes, Some(1_000_000));
+        assert!(parse_one("BOOMERANG_HEAP_CHECK", "1").0.heap_check);
         assert_eq!(parse_one("GOMP_NVPTX_PTXRW", "w").0.ptx_files, PtxFiles::Write);
         assert_eq!(parse_one("GOMP_NVPTX_LOWLAT_POOL", "0").0.lowlat_pool, 0);
         assert_eq!(parse_one("GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE", "16384").0.native_stack, Some(16384));
@@ -294,7 +347,11 @@ mod tests {
         assert_eq!(folder(&[]), None);
         assert_eq!(folder(&[home]).as_deref(), Some("/home/u/.cache/boomerang"));
         assert_eq!(folder(&[home, xdg]).as_deref(), Some("/cache/boomerang"));
-        assert_eq!(folder(&[home, ("XDG_CACHE_HOME", "relative")]), folder(&[home]), "as its specification says");
+        assert_eq!(
+            folder(&[home, ("XDG_CACHE_HOME", "relative")]),
+            folder(&[home]),
+            "as its specification says"
+        );
         assert_eq!(folder(&[home, xdg, ("BOOMERANG_CACHE", "off")]), None);
         assert_eq!(folder(&[home, ("BOOMERANG_CACHE", "here")]).as_deref(), Some("here"));
     }

@@ -56,6 +56,7 @@ const EXPORTED: &[&str] = &[
     "GOMP_OFFLOAD_run",
     "GOMP_OFFLOAD_unload_image",
     "GOMP_OFFLOAD_version",
+    "boomerang_set_call_handler",
     "boomerang_set_host_table",
 ];
 

@@ -79,6 +79,7 @@ pub extern "C" fn GOMP_OFFLOAD_init_device(ordinal: c_int) -> bool {
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_OFFLOAD_fini_device(ordinal: c_int) -> bool {
     entry::guard("GOMP_OFFLOAD_fini_device", || {
+        host::closes_device();
         let device = registry::get(ordinal)?;
         match finish(device) {
             Ok(()) | Err(Error::ShuttingDown) => {}

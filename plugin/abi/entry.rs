@@ -49,7 +49,12 @@ impl Answer for () {
 pub fn guard<T: Answer>(name: &str, body: impl FnOnce() -> Result<T>) -> T {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => value,
-        Ok(Err(error)) => T::failure(&error),
+        Ok(Err(error)) => {
+            if error == Error::ShuttingDown {
+                host::await_end();
+            }
+            T::failure(&error)
+        }
         Err(panic) => T::failure(&Error::Argument(format!("{name}: internal error: {}", text_of(&*panic)))),
     }
 }

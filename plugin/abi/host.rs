@@ -10,7 +10,7 @@ use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::ThreadId;
 use std::time::Duration;
 
@@ -142,6 +142,22 @@ pub fn error(message: &str) {
 
 /// How long a thread waits for another one to end the program, before it does so itself.
 const ENDING: Duration = Duration::from_secs(10);
+/// The thread that closed a device last. At the end of the program it is the one that ends it.
+static CLOSER: Mutex<Option<ThreadId>> = Mutex::new(None);
+
+/// Remembers that this thread closes a device.
+pub fn closes_device() {
+    *CLOSER.lock().unwrap_or_else(PoisonError::into_inner) = Some(std::thread::current().id());
+}
+
+/// To be called when the driver is shutting down: lets another thread that ends the program do so. Were libgomp told of a failure
+/// now, it would end the program a second time, with a status of its own.
+pub fn await_end() {
+    let closer = *CLOSER.lock().unwrap_or_else(PoisonError::into_inner);
+    if closer.is_some_and(|closer| closer != std::thread::current().id()) {
+        std::thread::sleep(ENDING);
+    }
+}
 
 /// Prints an error message and ends the program. libgomp does it with `exit`, whose handlers call the plugin again on
 /// this thread: hold no lock. `exit` must not be called twice, so a second failure is not told of.

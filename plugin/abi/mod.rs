@@ -2,6 +2,7 @@
 //!
 //! Every entry point is a closure that returns a `Result`, run by [`entry::guard`].
 
+pub mod call;
 pub mod device;
 pub mod entry;
 pub mod host;

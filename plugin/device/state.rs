@@ -6,9 +6,10 @@ use cudarc::driver::sys::CUlimit;
 
 use super::Attributes;
 use crate::driver::gate::Gate;
-use crate::driver::{self, Code, Context, ContextGuard, CudaError, Driver};
+use crate::driver::{self, Code, Context, ContextGuard, CudaError, DevicePtr, Driver};
 use crate::env::{self, Settings, WaitPolicy};
 use crate::error::{Error, Result};
+use crate::image::heap::Heap;
 use crate::image::{self, Image, KernelRef};
 use crate::memory::alloc::Deferred;
 use crate::memory::staging;
@@ -35,8 +36,12 @@ pub struct Device {
     pub reverse: reverse::State,
     /// The images that are loaded.
     pub images: Mutex<Vec<Image>>,
+    /// Address and size of the ICVs that libgomp knows: those of the first image that had any.
+    pub known_icvs: OnceLock<(DevicePtr, usize)>,
     /// Memory whose release had to be put off.
     pub deferred: Deferred,
+    /// What device code allocates from.
+    pub heap: Heap,
     /// What OpenACC keeps.
     pub openacc: openacc::State,
     handle: driver::Device,
@@ -85,7 +90,9 @@ impl Device {
             launch: launch::State::new(channels.for_marks()),
             reverse: reverse::State::default(),
             images: Mutex::default(),
+            known_icvs: OnceLock::new(),
             deferred: Deferred::default(),
+            heap: Heap::default(),
             openacc: openacc::State::default(),
             handle,
             settings,
@@ -117,16 +124,29 @@ impl Device {
         Ok(ContextGuard::enter(self.driver, self.context)?)
     }
 
-    /// What to tell about a driver call that failed while `doing` something. The first fault of a kernel is told of,
-    /// those that follow from it are not.
+    /// What to tell about a driver call that failed while `doing` something. The first fault of a kernel is told of, with all
+    /// kernels that ran: every call reports it, and none says whose it is. Those that follow from it are not told of.
     pub fn failed(&self, error: CudaError, doing: impl FnOnce() -> String) -> Error {
+        self.failed_beside("", error, doing)
+    }
+
+    /// As [`failed`](Self::failed), where `doing` tells of the kernel `named` already.
+    fn failed_beside(&self, named: &str, error: CudaError, doing: impl FnOnce() -> String) -> Error {
         if error.code == Code::DEINITIALIZED {
             return Error::ShuttingDown;
         }
         if error.code.is_fault() && self.lost.set(()).is_err() {
             return Error::Lost;
         }
-        Error::Context(doing(), error)
+        let mut text = doing();
+        if error.code.is_fault() {
+            let mut others = self.launch.running.names();
+            others.retain(|name| **name != *named);
+            if !others.is_empty() {
+                text = format!("{text}; kernels running then: {}", others.join(", "));
+            }
+        }
+        Error::Context(text, error)
     }
 
     /// Whether a kernel has failed, and with it every other use of the device.
@@ -181,7 +201,7 @@ impl Device {
             Code::LAUNCH_FAILED => " (perhaps abort was called)",
             _ => "",
         };
-        self.failed(error, || {
+        self.failed_beside(kernel, error, || {
             format!("kernel {kernel} on device {} ({}) failed{hint}", self.ordinal, self.attrs.name)
         })
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{DeviceChoice, PtxFiles, Settings, WaitPolicy};
+use super::{DeviceChoice, PtxFiles, PtxPasses, Settings, WaitPolicy};
 
 /// A variable that the plugin reads.
 pub struct Variable {
@@ -107,12 +107,37 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "BOOMERANG_PTX_OPT",
-        allowed: "0, 1",
+        allowed: "0, 1, or a list of prune, fences and heap with commas between them",
         default: "1",
-        help: "0 gives the driver's PTX compiler all of the program's device code as it is. With 1 it gets what target regions can \
-               reach: it is ready several times sooner, and most kernels need fewer registers.",
+        help: "What is done to the program's device code before the driver's PTX compiler gets it: nothing (0), everything (1), or \
+               what is listed. prune leaves out what target regions cannot reach: the code is ready several times sooner, and \
+               most kernels need fewer registers. fences makes libgomp's memory fences wait for the threads of the device only and \
+               not for the host: barriers and team starts are faster. Fences of the program itself stay as they are. heap makes malloc and free many \
+               times faster where many threads call them, and their memory can be copied (see BOOMERANG_HEAP).",
         apply: |settings, value| {
-            settings.ptx_opt = match value {
+            settings.ptx_passes = PtxPasses::named(value)?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "BOOMERANG_HEAP",
+        allowed: "a number of bytes from 131072 to 2^36",
+        default: "64 MiB, or 1/64 of the device's memory where that is less",
+        help: "Device memory for malloc in device code. It is allocated as the first program image is loaded that has malloc; what has \
+               no room in it comes from the CUDA driver's own heap (8 MiB).",
+        apply: |settings, value| {
+            settings.heap_bytes =
+                Some(value.trim().parse().ok().filter(|bytes| (131072..=1 << 36).contains(bytes))?);
+            Some(())
+        },
+    },
+    Variable {
+        name: "BOOMERANG_HEAP_CHECK",
+        allowed: "0, 1",
+        default: "0",
+        help: "1 ends a kernel that frees what is not allocated, or is freed already. Otherwise such a free does nothing.",
+        apply: |settings, value| {
+            settings.heap_check = match value {
                 "0" => false,
                 "1" => true,
                 _ => return None,

@@ -1,11 +1,12 @@
-//! Gives an image our device runtime in place of libgomp's `GOMP_target_ext`, without recompiling the program.
+//! Gives an image our device runtime: in place of libgomp's `GOMP_target_ext`, without recompiling the program, and where
+//! the image uses the public device API (`device-runtime/boomerang.h`).
 //!
-//! Two rewrites of the text that goes into the JIT: the object that defines `GOMP_target_ext` calls it something else, and every
-//! kernel stores, as it starts, where its region is: in front of its soft stacks. Then our object is linked in.
+//! Rewrites of the text that goes into the JIT: the object that defines `GOMP_target_ext` calls it something else; the object that
+//! GCC's linker took for the API is left out; and every kernel stores, as it starts, where its region is: in front of its soft
+//! stacks. Then our objects are linked in.
 
 use crate::reverse::wire::{self, REGION_BYTES};
 use std::borrow::Cow;
-use std::ffi::CStr;
 use std::fmt::Write;
 
 /// What libgomp's own function is called then.
@@ -17,30 +18,110 @@ const DEFINITION: &str = "// BEGIN GLOBAL FUNCTION DEF: GOMP_target_ext\n";
 const REGION: &str = "__boomerang_region";
 const CACHE: &str = "__boomerang_cache";
 
-/// Our device runtime for a device of this compute capability, as `sm_` names it.
-pub fn runtime(compute_capability: u32) -> &'static CStr {
-    const TEXTS: [&str; 2] = [
-        concat!(include_str!("../../device-runtime/ptx/target_ext.sm_30.ptx"), "\0"),
-        concat!(include_str!("../../device-runtime/ptx/target_ext.sm_70.ptx"), "\0"),
-    ];
-    let text = TEXTS[usize::from(compute_capability >= 70)];
-    CStr::from_bytes_with_nul(text.as_bytes()).expect("one NUL, at the end")
+/// The functions of the public device API.
+const CALLS: [&str; 3] = ["boomerang_call", "boomerang_post", "boomerang_capacity"];
+/// The definition that GCC's linker wants to see of each, in an object of their own (`device-runtime/boomerang_device.ptx`).
+const CALL_DEFINITION: &str = "// BEGIN GLOBAL FUNCTION DEF: boomerang_";
+/// What every kernel of OpenMP's uses, to tell which lanes are active.
+const UNIFORM: &str = "__nvptx_uni";
+
+/// An object of our device runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Runtime {
+    /// `GOMP_target_ext`
+    TargetExt,
+    /// The public device API, for OpenMP's images.
+    Calls,
+    /// The public device API, for others.
+    PlainCalls,
+}
+
+impl Runtime {
+    /// The object for a device of this compute capability, as `sm_` names it.
+    fn text(self, compute_capability: u32) -> &'static str {
+        macro_rules! pick {
+            ($name:literal) => {
+                if compute_capability >= 70 {
+                    include_str!(concat!("../../device-runtime/ptx/", $name, ".sm_70.ptx"))
+                } else {
+                    include_str!(concat!("../../device-runtime/ptx/", $name, ".sm_30.ptx"))
+                }
+            };
+        }
+        match self {
+            Runtime::TargetExt => pick!("target_ext"),
+            Runtime::Calls => pick!("user_call"),
+            Runtime::PlainCalls => pick!("user_call_plain"),
+        }
+    }
+}
+
+/// An image to be linked with our runtime.
+#[derive(Debug)]
+pub struct Injected<'a> {
+    /// The image's objects.
+    objects: Vec<Cow<'a, str>>,
+    runtime: Vec<Runtime>,
+}
+
+impl<'a> Injected<'a> {
+    /// Whether the image uses the public device API.
+    pub fn calls(&self) -> bool {
+        self.runtime.iter().any(|object| *object != Runtime::TargetExt)
+    }
+
+    /// All that is to be linked for a device of this compute capability.
+    pub fn objects(self, compute_capability: u32) -> impl Iterator<Item = Cow<'a, str>> {
+        let runtime =
+            self.runtime.into_iter().map(move |object| Cow::Borrowed(object.text(compute_capability)));
+        self.objects.into_iter().chain(runtime)
+    }
 }
 
 /// Rewrites `objects` so that our runtime, to be linked with them, serves their requests. None where no object defines
-/// `GOMP_target_ext` in the known form, or one has a kernel in a form that isn't known: nothing was changed then.
-pub fn inject<'a>(objects: &[&'a str]) -> Option<Vec<Cow<'a, str>>> {
-    if objects.iter().filter(|text| text.contains(DEFINITION)).count() != 1 {
+/// `GOMP_target_ext` in the known form, nor uses the public device API, or one has a kernel in a form that isn't known.
+pub fn inject<'a>(objects: &[&'a str]) -> Option<Injected<'a>> {
+    let mut runtime = Vec::new();
+    match objects.iter().filter(|text| text.contains(DEFINITION)).count() {
+        0 => {}
+        1 => runtime.push(Runtime::TargetExt),
+        _ => return None,
+    }
+    if objects.iter().any(|text| CALLS.iter().any(|name| uses(text, name))) {
+        let openmp = objects.iter().any(|text| uses(text, UNIFORM));
+        runtime.push(if openmp { Runtime::Calls } else { Runtime::PlainCalls });
+    }
+    if runtime.is_empty() {
         return None;
     }
-    objects
-        .iter()
-        .map(|&text| {
-            let text = mark_regions(text)?;
-            let defines = text.contains(DEFINITION);
-            Some(if defines { rename(&text, "GOMP_target_ext", STOCK_NAME).into() } else { text })
-        })
-        .collect()
+    let mut linkage = ".visible";
+    let own = objects.iter().filter(|text| !text.contains(CALL_DEFINITION));
+    let objects = own.map(|&text| {
+        let Some(marked) = mark_regions(text, linkage)? else { return Some(Cow::Borrowed(text)) };
+        // The first object that has kernels defines what they set.
+        linkage = ".extern";
+        Some(Cow::Owned(marked))
+    });
+    let objects = objects.map(|text| {
+        let text = text?;
+        let defines = text.contains(DEFINITION);
+        Some(if defines { rename(&text, "GOMP_target_ext", STOCK_NAME).into() } else { text })
+    });
+    let objects = objects.collect::<Option<Vec<_>>>()?;
+    (linkage != ".visible").then_some(Injected { objects, runtime })
+}
+
+/// The places where `name` stands in a text as a whole name.
+fn places<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let alone = move |&(at, _): &(usize, &str)| {
+        !text[..at].bytes().next_back().is_some_and(is_name)
+            && !text[at + name.len()..].bytes().next().is_some_and(is_name)
+    };
+    text.match_indices(name).filter(alone).map(|(at, _)| at)
+}
+
+fn uses(text: &str, name: &str) -> bool {
+    places(text, name).next().is_some()
 }
 
 fn is_name(byte: u8) -> bool {
@@ -50,32 +131,31 @@ fn is_name(byte: u8) -> bool {
 /// Replaces `from` by `to` where it is a whole name.
 fn rename(text: &str, from: &str, to: &str) -> String {
     let mut out = String::with_capacity(text.len() + 256);
-    let mut rest = text;
-    while let Some(at) = rest.find(from) {
-        let end = at + from.len();
-        let alone = !rest[..at].bytes().next_back().is_some_and(is_name)
-            && !rest[end..].bytes().next().is_some_and(is_name);
-        out.push_str(&rest[..at]);
-        out.push_str(if alone { to } else { from });
-        rest = &rest[end..];
+    let mut done = 0;
+    for at in places(text, from) {
+        out.push_str(&text[done..at]);
+        out.push_str(to);
+        done = at + from.len();
     }
-    out.push_str(rest);
+    out.push_str(&text[done..]);
     out
 }
 
-/// Has every kernel of an object store its region. None where one has a form that isn't known.
-fn mark_regions(text: &str) -> Option<Cow<'_, str>> {
+/// Has every kernel of an object store its region. `linkage` is that of the variables which it is stored in. None where a kernel has
+/// a form that isn't known, and Some(None) where there is no kernel.
+fn mark_regions(text: &str, linkage: &str) -> Option<Option<String>> {
     const ENTRY: &str = ".entry ";
     if !text.contains(ENTRY) {
-        return Some(Cow::Borrowed(text));
+        return Some(None);
     }
     const PREAMBLE: &str = ".address_size 64\n";
     let preamble = text.find(PREAMBLE)? + PREAMBLE.len();
     let mut out = String::with_capacity(text.len() + 4096);
     out.push_str(&text[..preamble]);
     let cache_bytes = size_of::<wire::Region>();
-    write!(out, ".extern .shared .align 8 .u64 {REGION};\n.extern .shared .align 8 .b8 {CACHE}[{cache_bytes}];\n")
-        .expect("a String takes everything");
+    for variable in [format!(".u64 {REGION}"), format!(".b8 {CACHE}[{cache_bytes}]")] {
+        writeln!(out, "{linkage} .shared .align 8 {variable};").expect("a String takes everything");
+    }
     let mut rest = &text[preamble..];
     while let Some(at) = rest.find(ENTRY) {
         let head = &rest[at + ENTRY.len()..];
@@ -89,7 +169,7 @@ fn mark_regions(text: &str) -> Option<Cow<'_, str>> {
         rest = &rest[body_at..];
     }
     out.push_str(rest);
-    Some(Cow::Owned(out))
+    Some(Some(out))
 }
 
 /// The instructions that store a kernel's region. A kernel that mkoffload launches takes its arguments, its soft stacks and the
@@ -141,35 +221,96 @@ mod tests {
         )
     }
 
+    /// A kernel by hand that calls the host.
+    fn caller() -> String {
+        format!(
+            "{PREAMBLE}.extern .func (.param .b32 r) boomerang_call (.param .b32 o, .param .b64 d, .param .b32 n);\n\
+             .visible .entry k (.param .u64 a, .param .u64 s, .param .u64 n)\n{{\n.reg .u64 %a;\n.reg .u32 %r;\nld.param.u64 %a,[a];\n{{\n\
+             .param .b32 r;\n.param .b32 o;\n.param .b64 d;\n.param .b32 n;\nst.param.b32 [o],7;\nst.param.b64 [d],%a;\nst.param.b32 [n],8;\n\
+             call (r),boomerang_call,(o,d,n);\nld.param.b32 %r,[r];\n}}\nret;\n}}\n"
+        )
+    }
+
+    /// What is linked, for a new device.
+    fn injected(objects: &[&str]) -> Option<Vec<String>> {
+        Some(inject(objects)?.objects(90).map(Cow::into_owned).collect())
+    }
+
+    /// How many definitions of the shared variables there are.
+    fn definitions(objects: &[String]) -> usize {
+        objects
+            .iter()
+            .map(|text| text.matches(".visible .shared .align 8 .u64 __boomerang_region;").count())
+            .sum()
+    }
+
     #[test]
     fn the_definition_is_renamed_and_calls_stay() {
         let (library, program) = (library(), program());
-        let objects = inject(&[&program, &library]).expect("known form");
+        let objects = injected(&[&program, &library]).expect("known form");
         assert!(objects[0].contains("call GOMP_target_ext;"));
         assert!(objects[1].contains(".func __boomerang_stock_target_ext ("));
         assert!(objects[1].contains("FUNCTION DEF: GOMP_target_ext_more"));
+        assert!(objects[2].contains(".visible .func GOMP_target_ext("));
+        assert_eq!(objects.len(), 3);
     }
 
     #[test]
     fn every_kernel_stores_its_region_first() {
         let (library, program) = (library(), program());
-        let objects = inject(&[&library, &program]).expect("known form");
-        assert!(matches!(mark_regions(&library), Some(Cow::Borrowed(_))));
-        assert!(objects[1].contains(".extern .shared .align 8 .u64 __boomerang_region;"));
+        let objects = injected(&[&library, &program, &program]).expect("known form");
+        assert!(!objects[0].contains("__boomerang_region"));
+        assert_eq!(definitions(&objects), 1);
+        assert!(objects[1].contains(".visible .shared .align 8 .b8 __boomerang_cache["));
+        assert!(objects[2].contains(".extern .shared .align 8 .u64 __boomerang_region;"));
         let kernel = "%sz)\n{\n{\n.reg .u64 %boomerang;\n.reg .u32 %none;\nld.param.u64 %boomerang,[%stack];\nsub.u64 %boomerang,%boomerang,256;\n";
         assert!(objects[1].contains(kernel), "{}", objects[1]);
         assert!(
-            objects[1].contains("ctors__entry\n{\n{\n.reg .u64 %boomerang;\n.reg .u32 %none;\nmov.u64 %boomerang,0;\n"),
+            objects[1].contains(
+                "ctors__entry\n{\n{\n.reg .u64 %boomerang;\n.reg .u32 %none;\nmov.u64 %boomerang,0;\n"
+            ),
             "{}",
             objects[1]
         );
     }
 
     #[test]
+    fn a_kernel_by_hand_that_calls_the_host_links_with_the_runtime() {
+        let caller = caller();
+        for compute_capability in [50, 90] {
+            let injected = inject(&[&caller]).expect("known form");
+            assert!(injected.calls());
+            assert_eq!(injected.runtime, [Runtime::PlainCalls]);
+            let objects: Vec<_> = injected.objects(compute_capability).collect();
+            let parse = |text: &Cow<'_, str>| boomerang_ptx::parse(text).expect("well formed");
+            boomerang_ptx::link(objects.iter().map(parse).collect()).expect("nothing is missing");
+        }
+    }
+
+    #[test]
+    fn an_openmp_image_that_calls_the_host_gets_the_openmp_runtime_and_not_the_linkers_object() {
+        let caller = caller() + ".extern .shared .align 4 .u32 __nvptx_uni[32];\n";
+        let linkers = include_str!("../../device-runtime/boomerang_device.ptx");
+        let library = library();
+        let with_requests = inject(&[&caller, linkers, &library]).expect("known form");
+        assert_eq!(with_requests.runtime, [Runtime::TargetExt, Runtime::Calls]);
+        assert_eq!(with_requests.objects.len(), 2);
+        let without = inject(&[&caller, linkers]).expect("known form");
+        assert_eq!((without.runtime, without.objects.len()), (vec![Runtime::Calls], 1));
+    }
+
+    #[test]
+    fn only_whole_names_count() {
+        let caller = caller().replace("boomerang_call", "my_boomerang_call");
+        assert!(inject(&[&caller]).is_none());
+    }
+
+    #[test]
     fn an_image_without_the_function_or_with_two_is_left_alone() {
         let (library, program) = (library(), program());
         assert!(inject(&[&program]).is_none());
-        assert!(inject(&[&library, &library]).is_none());
+        assert!(inject(&[&library]).is_none(), "no kernel");
+        assert!(inject(&[&program, &library, &library]).is_none());
     }
 
     #[test]

@@ -9,9 +9,9 @@ use super::cache::{Cache, Key};
 use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
-use super::{Descriptor, Protocol, inject};
+use super::{Descriptor, Protocol, fences, heap, inject};
 use crate::abi::host;
-use crate::device::Device;
+use crate::device::{Device, registry};
 use crate::driver::module::Linker;
 use crate::driver::{CudaError, Module};
 use crate::env::{self, PtxFiles};
@@ -23,6 +23,8 @@ pub struct Linked {
     pub module: Module,
     /// How its kernels post reverse-offload requests.
     pub protocol: Protocol,
+    /// Whether it uses the public device API, by which kernels call the host.
+    pub calls: bool,
     /// Whether a kernel of it may print and go on.
     pub prints: bool,
 }
@@ -34,7 +36,9 @@ pub struct Linked {
 pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<Linked> {
     let texts = image.objects.iter().map(|text| exchange(image, text)).collect::<Result<Vec<_>>>()?;
     let (texts, prints) = reduce(image, texts);
-    let (texts, protocol) = add_runtime(device, texts);
+    let texts = weaken_fences(device, image, texts);
+    let (texts, protocol, calls) = add_runtime(device, texts);
+    let (texts, has_heap) = add_heap(device, image, texts);
     let cache = env::settings().cache.as_deref().map(|folder| (Cache::new(folder), key(device, &texts)));
     let kept = cache.as_ref().and_then(|(cache, key)| cache.get(key));
     let module = match kept.map(|cubin| load(device, image, &cubin)).transpose()? {
@@ -53,7 +57,10 @@ pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<Linked> {
             module
         }
     };
-    Ok(Linked { module, protocol, prints })
+    if has_heap {
+        device.heap.attach(device, module)?;
+    }
+    Ok(Linked { module, protocol, calls, prints })
 }
 
 /// Has the JIT compile and link the texts of an image.
@@ -107,7 +114,7 @@ fn key(device: &Device, texts: &[Cow<'_, CStr>]) -> Key {
 
 /// Leaves out of the texts what no kernel reaches, and tells whether a kernel may print and go on.
 fn reduce<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a, CStr>>, bool) {
-    if !env::settings().ptx_opt {
+    if !env::settings().ptx_passes.prune {
         return (texts, true);
     }
     let pruned = || {
@@ -129,22 +136,71 @@ fn reduce<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a,
         let (name, objects) = (&image.name, pruned.len());
         format!("offload image {name}: kernels reach {after} of {before} bytes, in {objects} PTX objects")
     });
-    let c_text = |text| Cow::Owned(CString::new(text).expect("it was one before"));
-    (pruned.into_iter().map(c_text).collect(), prints)
+    (pruned.into_iter().map(owned).collect(), prints)
 }
 
-/// Puts our device runtime in place of libgomp's, where the texts have the form for it.
-fn add_runtime<'a>(device: &Device, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a, CStr>>, Protocol) {
-    if !env::settings().ring {
-        return (texts, Protocol::Slot);
+/// Gives the fences of libgomp's objects device scope.
+fn weaken_fences<'a>(
+    device: &Device,
+    image: &Descriptor<'_>,
+    texts: Vec<Cow<'a, CStr>>,
+) -> Vec<Cow<'a, CStr>> {
+    let is_right = device.attrs.compute_capability >= fences::LEAST_CAPABILITY && !registry::shares_memory();
+    if !env::settings().ptx_passes.fences || !is_right {
+        return texts;
     }
-    let objects: Option<Vec<&str>> = texts.iter().map(|text| text.to_str().ok()).collect();
-    let Some(injected) = objects.and_then(|objects| inject::inject(&objects)) else {
-        return (texts, Protocol::Slot);
+    let mut objects = 0;
+    let weaken = |text: Cow<'a, CStr>| match text.to_str().ok().and_then(fences::weaken) {
+        Some(weakened) => {
+            objects += 1;
+            owned(weakened)
+        }
+        None => text,
     };
-    let runtime = Cow::Borrowed(inject::runtime(device.attrs.compute_capability));
-    let c_text = |text: Cow<'_, str>| Cow::Owned(CString::new(text.into_owned()).expect("it was one before"));
-    (injected.into_iter().map(c_text).chain([runtime]).collect(), Protocol::Ring)
+    let texts = texts.into_iter().map(weaken).collect();
+    host::debug(|| format!("offload image {}: fences weakened in {objects} objects", image.name));
+    texts
+}
+
+/// Puts our heap in place of the driver's, where device code uses it.
+fn add_heap<'a>(
+    device: &Device,
+    image: &Descriptor<'_>,
+    mut texts: Vec<Cow<'a, CStr>>,
+) -> (Vec<Cow<'a, CStr>>, bool) {
+    if !env::settings().ptx_passes.heap {
+        return (texts, false);
+    }
+    let mut objects = 0;
+    for text in &mut texts {
+        if let Some(redirected) = text.to_str().ok().and_then(heap::redirect) {
+            *text = owned(redirected);
+            objects += 1;
+        }
+    }
+    host::debug(|| format!("offload image {}: heap put into {objects} objects", image.name));
+    if objects > 0 {
+        texts.push(owned(heap::runtime(device.attrs.compute_capability).into()));
+    }
+    (texts, objects > 0)
+}
+
+/// A text that was made from C strings.
+fn owned<'a>(text: String) -> Cow<'a, CStr> {
+    Cow::Owned(CString::new(text).expect("no NUL inside"))
+}
+
+/// Puts our device runtime in place of libgomp's, where the texts have the form for it and the user leaves it to us, and adds what the
+/// public device API needs. Also tells whether that is used: it knows no other protocol.
+fn add_runtime<'a>(device: &Device, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a, CStr>>, Protocol, bool) {
+    let objects: Option<Vec<&str>> = texts.iter().map(|text| text.to_str().ok()).collect();
+    let injected = objects.and_then(|objects| inject::inject(&objects));
+    let Some(injected) = injected.filter(|injected| env::settings().ring || injected.calls()) else {
+        return (texts, Protocol::Slot, false);
+    };
+    let calls = injected.calls();
+    let texts = injected.objects(device.attrs.compute_capability).map(|text| owned(text.into_owned()));
+    (texts.collect(), Protocol::Ring, calls)
 }
 
 /// What the JIT refused, and what may have been its reason: it takes neither PTX newer than the driver, nor PTX for GPUs newer

@@ -73,10 +73,10 @@ pub fn load(
     host_indirect: &[u64],
 ) -> Result<Loaded> {
     let _context = device.enter()?;
-    let Linked { module, protocol, prints } = link::link(device, image)?;
+    let Linked { module, protocol, calls, prints } = link::link(device, image)?;
     let mut symbols = Symbols::default();
     image.objects.iter().for_each(|text| symbols.add(text.to_bytes()));
-    let mut loader = Loader { device, image, module, prints, symbols, memory: vec![] };
+    let mut loader = Loader { device, image, module, calls, prints, symbols, memory: vec![] };
     let result = loader.load(address as usize, reverse.then_some(protocol), host_indirect);
     result.inspect_err(|_| {
         // SAFETY: nobody has heard of the module yet, nor of its memory.
@@ -88,6 +88,8 @@ struct Loader<'a> {
     device: &'static Device,
     image: &'a Descriptor<'a>,
     module: Module,
+    /// Whether kernels may call the host through our own API.
+    calls: bool,
     /// Whether a kernel may print and go on.
     prints: bool,
     symbols: Symbols<'a>,
@@ -98,17 +100,14 @@ struct Loader<'a> {
 impl Loader<'_> {
     fn load(&mut self, address: usize, requests: Option<Protocol>, host_indirect: &[u64]) -> Result<Loaded> {
         let reverse_table = requests.map_or(Ok(None), |protocol| self.attach_reverse(protocol))?;
-        let kernels = self.kernels(requests.filter(|_| reverse_table.is_some()))?;
+        let requests = requests.filter(|_| reverse_table.is_some());
+        let kernels = self.kernels(requests.or(self.calls.then_some(Protocol::Ring)))?;
         let mut table: Vec<_> =
             kernels.iter().map(|kernel| pair(std::ptr::from_ref(kernel) as usize, 1)).collect();
         for name in &self.image.variables {
             let (start, bytes) = self.global(name)?;
             table.push(pair(start as usize, bytes));
         }
-        table.push(match self.optional(ICVS)? {
-            Some((start, bytes)) => pair(start as usize, bytes),
-            None => AddressPair { start: 0, end: 0 },
-        });
         self.fill_indirect(host_indirect)?;
         if let Some((tick, bytes)) = self.optional(CLOCK_TICK)? {
             let seconds = 1e-3 / f64::from(self.device.attrs.clock_khz.max(1));
@@ -119,6 +118,8 @@ impl Loader<'_> {
         if let Some(constructors) = constructors {
             run(self.device, constructors, "constructors", &self.image.name)?;
         }
+        let icvs = self.icvs()?;
+        table.push(icvs);
         self.device.lock_images().push(Image {
             address,
             name: self.image.name.clone(),
@@ -126,6 +127,7 @@ impl Loader<'_> {
             kernels,
             destructors,
             memory: std::mem::take(&mut self.memory),
+            has_known_icvs: icvs.start != 0,
         });
         Ok(Loaded { table, reverse_table })
     }
@@ -133,11 +135,11 @@ impl Loader<'_> {
     fn kernels(&self, requests: Option<Protocol>) -> Result<Arc<[Kernel]>> {
         let mut missing = vec![];
         let kernel = |&descriptor::Function { name, dims }: &_| {
-            let text = name.to_string_lossy().into_owned();
+            let text: Arc<str> = name.to_string_lossy().into();
             let driver = self.device.driver;
             let found = driver.function(self.module, name);
             if found.is_err_and(|error| error.code == Code::NOT_FOUND) {
-                missing.push(text.clone());
+                missing.push(Arc::clone(&text));
                 return Ok(Kernel {
                     name: text,
                     function: Function::NONE,
@@ -223,6 +225,25 @@ impl Loader<'_> {
         self.write(variable, &memory.to_le_bytes())
     }
 
+    /// The image's ICVs, as libgomp is to know them. It maps those of all images to one host address, and ends the program when there
+    /// is a second one on the device. So only the first image's are told of, which libgomp fills in as soon as the image is loaded;
+    /// others get the same values here.
+    fn icvs(&self) -> Result<AddressPair> {
+        let none = AddressPair { start: 0, end: 0 };
+        let Some((start, bytes)) = self.optional(ICVS)? else { return Ok(none) };
+        let Some(&(known, known_bytes)) = self.device.known_icvs.get() else {
+            // Loads are one at a time, by libgomp's lock.
+            let _ = self.device.known_icvs.set((start, bytes));
+            return Ok(pair(start as usize, bytes));
+        };
+        let mut values = vec![0_u8; known_bytes];
+        // SAFETY: the known variable has that many bytes; its module is never unloaded.
+        let copied = unsafe { self.device.driver.copy_to_host(values.as_mut_ptr().cast(), known, known_bytes) };
+        self.check(copied, ICVS)?;
+        self.write(start, &values[..bytes.min(known_bytes)])?;
+        Ok(none)
+    }
+
     fn structors(&self, name: &str) -> Result<Option<Structors>> {
         for (suffix, needs_stack) in [("", false), ("__mgomp", true)] {
             let name = format!("{name}{suffix}");
@@ -283,8 +304,9 @@ fn c_text(text: &str) -> CString {
 }
 
 fn run(device: &'static Device, structors: Structors, what: &str, image: &str) -> Result<()> {
-    let ran = launch::kernel::run_once(device, structors.function, structors.needs_stack);
-    ran.map_err(|error| device.kernel_failed(&format!("{what} of offload image {image}"), error))
+    let name = format!("{what} of offload image {image}").into();
+    let ran = launch::kernel::run_once(device, &name, structors.function, structors.needs_stack);
+    ran.map_err(|error| device.kernel_failed(&name, error))
 }
 
 /// # Safety
@@ -325,6 +347,10 @@ pub fn unload(device: &'static Device, address: *const c_void) -> Result<()> {
         Err(error) => return Err(error),
     };
     let ran = destroy(device, &image);
+    if image.has_known_icvs {
+        // libgomp forgets neither the variable nor to read it after each region.
+        return ran;
+    }
     // SAFETY: libgomp has no use of the image any more, and no kernel runs.
     unsafe { release(device, image.module, &image.memory) };
     ran

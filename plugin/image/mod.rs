@@ -2,6 +2,8 @@
 
 pub mod cache;
 pub mod descriptor;
+pub mod fences;
+pub mod heap;
 pub mod idle;
 pub mod indirect;
 pub mod inject;
@@ -33,7 +35,7 @@ pub enum Protocol {
 #[derive(Debug)]
 pub struct Kernel {
     /// Its name in the image.
-    pub name: String,
+    pub name: Arc<str>,
     /// The loaded function; [`Function::NONE`] when the image promised it and does not have it.
     pub function: Function,
     /// Registers of each of its threads.
@@ -69,6 +71,8 @@ pub struct Image {
     pub destructors: Option<load::Structors>,
     /// Device memory that goes with the image.
     pub memory: Vec<DevicePtr>,
+    /// Whether libgomp knows its ICVs: it reads them as long as the process lives.
+    pub has_known_icvs: bool,
 }
 
 impl Image {
@@ -108,7 +112,7 @@ mod tests {
 
     fn image(kernels: usize) -> Image {
         let kernel = |i| Kernel {
-            name: format!("k{i}"),
+            name: format!("k{i}").into(),
             function: Function::NONE,
             registers: 1,
             block_threads: 1,
@@ -123,6 +127,7 @@ mod tests {
             kernels: (0..kernels).map(kernel).collect(),
             destructors: None,
             memory: vec![],
+            has_known_icvs: false,
         }
     }
 
@@ -147,6 +152,6 @@ mod tests {
         let address = images[0].kernels.as_ptr() as usize;
         let kernel = find_kernel(&images, address).expect("known");
         drop(images);
-        assert_eq!(kernel.name, "k0");
+        assert_eq!(&*kernel.name, "k0");
     }
 }

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::image::Kernel;
 use crate::reverse::source::Source;
 use crate::reverse::{self, wait};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Runs a region and returns when it has ended and its writes are visible. `vars` is the device address of its arguments.
@@ -34,23 +35,23 @@ pub fn run(device: &'static Device, kernel: &Kernel, vars: u64, wanted: Requeste
     let arguments = [vars, stacks.base(), STACK_BYTES];
     // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
     // variables, by libgomp's contract.
-    unsafe { launch(device, kernel.function, &shape, &arguments, kernel.prints, requests.as_deref()) }?;
+    unsafe { launch(device, &kernel.name, kernel.function, &shape, &arguments, kernel.prints, requests.as_deref()) }?;
     pool.give_back(stacks);
     Ok(())
 }
 
-/// Runs a constructor or destructor kernel: one thread. With `with_stack` it takes an argument, the end of a soft stack.
+/// Runs a constructor or destructor kernel, which is told of as `name`: one thread. With `with_stack` it takes an argument, the end of a soft stack.
 ///
 /// # Errors
 /// What the driver says when the kernel can't be launched or fails.
-pub fn run_once(device: &'static Device, function: Function, with_stack: bool) -> Result<()> {
+pub fn run_once(device: &'static Device, name: &Arc<str>, function: Function, with_stack: bool) -> Result<()> {
     let _context = ContextGuard::enter(device.driver, device.context)?;
     let pool = &device.launch.stacks;
     let stacks = if with_stack { Some(pool.take(device, 1)?) } else { None };
     let end = stacks.as_ref().map(|stacks| stacks.base() + STACK_BYTES);
     let shape = Shape { grid: [1; 3], block: [1; 3], shared: 0 };
     // SAFETY: the kernels that newlib and mkoffload make take this argument or none; the stack lives until it has ended.
-    unsafe { launch(device, function, &shape, end.as_slice(), true, None) }?;
+    unsafe { launch(device, name, function, &shape, end.as_slice(), true, None) }?;
     stacks.into_iter().for_each(|stacks| pool.give_back(stacks));
     Ok(())
 }
@@ -61,6 +62,7 @@ pub fn run_once(device: &'static Device, function: Function, with_stack: bool) -
 /// As `Driver::launch`.
 unsafe fn launch(
     device: &'static Device,
+    name: &Arc<str>,
     function: Function,
     shape: &Shape,
     arguments: &[u64],
@@ -74,9 +76,9 @@ unsafe fn launch(
     let order = if requests.is_some() { Order::Apart } else { Order::AfterNull };
     let mut queue = state.queues.take(driver, order, device.uses_memory_operations(), reverse::serving().is_some())?;
     queue.follow_null_stream(driver)?;
-    state.running.begin();
+    state.running.begin(name);
     // SAFETY: the caller's promise.
-    unsafe { driver.launch(function, shape, queue.stream, arguments) }.inspect_err(|_| state.running.end())?;
+    unsafe { driver.launch(function, shape, queue.stream, arguments) }.inspect_err(|_| state.running.end(name))?;
     queue.mark_end(driver)?;
     state.launched.fetch_add(1, Ordering::Relaxed);
     wait::until_end(device, &queue, requests)?;
@@ -84,7 +86,7 @@ unsafe fn launch(
         // Has the driver print what the kernel printed (CUDA C++ Programming Guide, formatted output). It takes microseconds.
         driver.synchronize_stream(queue.stream)?;
     }
-    state.running.end();
+    state.running.end(name);
     state.queues.give_back(queue);
     Ok(())
 }

@@ -130,19 +130,18 @@ fn is_short<T>(result: &std::result::Result<T, CudaError>) -> bool {
 
 /// Frees what is kept for reuse, and says whether that could be done.
 fn release_spare(device: &Device) -> bool {
-    release(device, None, None, || device.launch.release_memory(&device.deferred)).is_some_and(|result| result.is_ok())
+    device.launch.running.if_none(|| device.launch.release_memory(&device.deferred));
+    release(device, None, None).is_some_and(|result| result.is_ok())
 }
 
-/// If no kernel runs, calls `before` and frees `block` and `host` and everything whose release was put off. None while kernels run.
+/// If no kernel runs, frees `block` and `host` and everything whose release was put off. None while kernels run.
 fn release(
     device: &Device,
     block: Option<DevicePtr>,
     host: Option<usize>,
-    before: impl FnOnce(),
 ) -> Option<std::result::Result<(), CudaError>> {
     device.launch.running.if_none(|| {
         device.gate.run_blocking(|| {
-            before();
             let (deferred_blocks, deferred_host) = device.deferred.take_all();
             for block in block.into_iter().chain(deferred_blocks) {
                 // SAFETY: the program has freed it, and no kernel runs.
@@ -191,7 +190,7 @@ fn free_or(device: &Device, address: DevicePtr, put_off: impl FnOnce(usize)) -> 
         // libgomp says what it was doing. GCC's tests look for these very words.
         return Err(Error::Argument("invalid device address".into()));
     }
-    match release(device, Some(address), None, || ()) {
+    match release(device, Some(address), None) {
         Some(result) => result.map_err(|error| device.failed(error, doing)),
         None => {
             put_off(found.1);
@@ -205,7 +204,7 @@ fn free_or(device: &Device, address: DevicePtr, put_off: impl FnOnce(usize)) -> 
 /// # Errors
 /// When the driver refuses.
 pub(super) fn free_host(device: &Device, address: *mut c_void) -> Result<()> {
-    match release(device, None, Some(address.expose_provenance()), || ()) {
+    match release(device, None, Some(address.expose_provenance())) {
         Some(result) => result
             .map_err(|error| device.failed(error, || format!("freeing page-locked memory at {address:p}"))),
         None => {

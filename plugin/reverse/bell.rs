@@ -5,6 +5,12 @@ use super::sync::{Ordering, fence};
 use super::wire::Bell;
 
 impl Bell {
+    fn set_asleep(&self, asleep: u32) {
+        for copy in &self.asleep {
+            copy.0.store(asleep, Ordering::Relaxed);
+        }
+    }
+
     /// The address that the device, and a stream operation, know the bell by: pinned memory has the same one everywhere.
     pub fn address(&self) -> u64 {
         (&raw const self.rung).addr() as u64
@@ -13,8 +19,10 @@ impl Bell {
 
 impl WaitWord for Bell {
     fn arm(&self) -> bool {
-        self.rung.store(0, Ordering::Relaxed);
-        self.asleep.store(1, Ordering::Relaxed);
+        // Acquire: pairs with whoever rang, device, stream or host. What this thread looks at next is at least as new as what
+        // the ring that it wipes out was for.
+        self.rung.swap(0, Ordering::Acquire);
+        self.set_asleep(1);
         // Pairs with the device's repeated look at `asleep` after it posted: whichever comes second sees the other. x86 needs a
         // full fence for the loads that follow, by which this thread looks for requests.
         fence(Ordering::SeqCst);
@@ -22,7 +30,7 @@ impl WaitWord for Bell {
     }
 
     fn disarm(&self) {
-        self.asleep.store(0, Ordering::Relaxed);
+        self.set_asleep(0);
     }
 
     fn cancel(&self) {

@@ -175,7 +175,7 @@ pub struct Data<'a> {
 
 impl Data<'_> {
     /// Gives the bytes of device memory at `from`; false if they aren't at hand.
-    fn give(&self, to: &mut [u8], from: DevicePtr) -> bool {
+    pub fn give(&self, to: &mut [u8], from: DevicePtr) -> bool {
         let Items { arrays, items, .. } = &*self.items;
         let mapnum = arrays.len() / ARRAY_BYTES;
         let Request { addrs, sizes, kinds, .. } = self.request;
@@ -198,7 +198,7 @@ impl Data<'_> {
     }
 
     /// Takes new contents of the item at `to`; false if it has no place in the area.
-    fn take(&mut self, to: DevicePtr, from: &[u8]) -> bool {
+    pub fn take(&mut self, to: DevicePtr, from: &[u8]) -> bool {
         let whole = |item: &&Item| item.from && item.address == to && item.bytes == from.len();
         let Some(item) = self.items.iter().find(whole) else { return false };
         self.area[item.offset..item.offset + item.bytes].copy_from_slice(from);

@@ -5,7 +5,9 @@
 //! and [`service`]s it.
 
 pub mod bell;
+pub mod call;
 pub mod items;
+pub mod mock;
 pub mod region;
 pub mod service;
 pub mod slot;

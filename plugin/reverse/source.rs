@@ -1,11 +1,12 @@
 //! Where a region's requests arrive: in the slot of the device library that GCC links, or in the region's own window of slots.
 
+use super::call;
 use super::items::{Data, Items};
 use super::region::Region;
 use super::service::Serving;
 use super::slot::WaitWord;
-use super::window::Window;
-use super::{Shared, region};
+use super::window::{Malformed, Window};
+use super::{Shared, region, wire};
 use crate::abi::host;
 use crate::device::{Device, registry};
 use crate::driver::{CudaError, Driver, Stream, WaitFor};
@@ -156,10 +157,16 @@ impl Source for RingSource {
     }
 
     fn serve_one(&self) -> Result<bool> {
-        let claim = self.window.claim().map_err(|malformed| Error::Argument(malformed.to_string()))?;
-        let Some(mut claim) = claim else { return Ok(false) };
+        let reject = |malformed: Malformed| Error::Argument(malformed.to_string());
+        let Some(mut claim) = self.window.claim().map_err(reject)? else { return Ok(false) };
+        if claim.op == wire::OP_USER {
+            let (opcode, data) = claim.call().map_err(reject)?;
+            call::serve(self.device, opcode, data)?;
+            claim.reply(0);
+            return Ok(true);
+        }
         let mut items = self.items.take();
-        let mut data = claim.data(&mut items).map_err(|malformed| Error::Argument(malformed.to_string()))?;
+        let mut data = claim.data(&mut items).map_err(reject)?;
         serve(self.device, &mut data);
         let dirty = data.dirty;
         claim.reply(dirty);

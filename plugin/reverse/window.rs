@@ -2,12 +2,12 @@
 
 use super::items::{Data, Items};
 use super::slot::Request;
+use super::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use super::wire;
 use crate::device::Device;
 use crate::driver::{CudaError, DevicePtr};
 use crate::env;
 use std::slice;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// Slots that one look takes in. A window of 1024 slots would take some microseconds to look through.
 const CHUNK: usize = 64;
@@ -15,13 +15,16 @@ const CHUNK: usize = 64;
 /// The slots of one region at a time. Several threads may serve it.
 #[derive(Debug)]
 pub struct Window {
-    requests: &'static [wire::Request],
-    replies: &'static [wire::Reply],
+    pub(super) posted: &'static [AtomicU64],
+    pub(super) requests: &'static [wire::Request],
+    pub(super) replies: &'static [wire::Reply],
     areas: *mut u8,
-    area_bytes: usize,
+    pub(super) area_bytes: usize,
     /// `posted` of the request in each slot that a thread has claimed last.
-    claimed: Box<[AtomicU32]>,
-    /// Where the next look into each chunk begins: whoever was served last is looked at last.
+    pub(super) claimed: Box<[AtomicU64]>,
+    /// How many requests of each slot have been claimed: the ticket + 1 of the last.
+    pub(super) tickets: Box<[AtomicU32]>,
+    /// Where the next look into each chunk begins, counting on and on: whoever was served last is looked at last.
     next: Box<[AtomicUsize]>,
     /// Counts looks; each begins with another chunk.
     looks: AtomicUsize,
@@ -40,7 +43,7 @@ unsafe impl Sync for Window {}
 pub struct Claim<'a> {
     window: &'a Window,
     slot: usize,
-    posted: u32,
+    done: u32,
     /// What the device asks for.
     pub request: Request,
     /// [`wire::OP_TARGET`] or [`wire::OP_USER`].
@@ -80,22 +83,31 @@ impl Window {
     pub fn new(device: &Device, slots: usize, region: DevicePtr, turns: DevicePtr) -> Result<Window, CudaError> {
         assert!(slots.is_power_of_two() && slots <= wire::MAX_SLOTS);
         let area_bytes = env::settings().inline_bytes;
+        let words = slots * size_of::<AtomicU64>();
         let lines = slots * size_of::<wire::Request>();
+        let bytes = words + 2 * lines + slots * area_bytes;
         let driver = device.driver;
         let bell = &device.reverse.share(driver)?.bell;
-        let memory = driver.host_alloc(2 * lines + slots * area_bytes)?.cast::<u8>();
-        // SAFETY: the memory is as long as this, and zeroes are valid requests and replies; it is not freed before the window.
+        let memory = driver.host_alloc(bytes)?.cast::<u8>();
+        // SAFETY: the memory is as long as this, its address a multiple of a page's size, and zeroes are valid requests and replies;
+        // it is not freed before the window. The requests and replies hold atomics only; nothing else refers to the areas.
         let window = unsafe {
-            memory.write_bytes(0, 2 * lines);
-            Window::over(memory, slots, area_bytes)
+            memory.write_bytes(0, bytes);
+            Window::over(
+                slice::from_raw_parts(memory.cast(), slots),
+                slice::from_raw_parts(memory.add(words).cast(), slots),
+                slice::from_raw_parts(memory.add(words + lines).cast(), slots),
+                slice::from_raw_parts_mut(memory.add(words + 2 * lines), slots * area_bytes),
+            )
         };
         let header = wire::Region {
             version: wire::VERSION,
             slot_mask: slots as u32 - 1,
             area_bytes: area_bytes as u32,
             reserved: 0,
-            requests: memory as u64,
-            replies: memory as u64 + lines as u64,
+            posted: memory as u64,
+            requests: window.requests.as_ptr() as u64,
+            replies: window.replies.as_ptr() as u64,
             areas: window.areas as u64,
             turns,
             bell: std::ptr::from_ref(bell) as u64,
@@ -110,38 +122,52 @@ impl Window {
 
     /// The pinned memory that the window lies in, to be freed when nobody uses the window any more.
     pub fn memory(&self) -> usize {
-        self.requests.as_ptr() as usize
+        self.posted.as_ptr() as usize
     }
 
-    /// # Safety
-    /// `memory` holds `slots` requests, as many replies and as many areas, for ever.
-    unsafe fn over(memory: *mut u8, slots: usize, area_bytes: usize) -> Window {
-        let lines = slots * size_of::<wire::Request>();
+    /// A window of these requests, replies and areas, as many of each.
+    pub(super) fn over(
+        posted: &'static [AtomicU64],
+        requests: &'static [wire::Request],
+        replies: &'static [wire::Reply],
+        areas: &'static mut [u8],
+    ) -> Window {
+        let slots = posted.len();
+        assert!(requests.len() == slots && replies.len() == slots && areas.len() % slots == 0);
         Window {
-            // SAFETY: the caller's promise; only atomics touch them.
-            requests: unsafe { slice::from_raw_parts(memory.cast(), slots) },
-            // SAFETY: as above.
-            replies: unsafe { slice::from_raw_parts(memory.add(lines).cast(), slots) },
-            // SAFETY: as above.
-            areas: unsafe { memory.add(2 * lines) },
-            area_bytes,
-            claimed: (0..slots).map(|_| AtomicU32::new(0)).collect(),
+            posted,
+            requests,
+            replies,
+            areas: areas.as_mut_ptr(),
+            area_bytes: areas.len() / slots,
+            claimed: (0..slots).map(|_| AtomicU64::new(0)).collect(),
+            tickets: (0..slots).map(|_| AtomicU32::new(0)).collect(),
             next: (0..slots.div_ceil(CHUNK)).map(|_| AtomicUsize::new(0)).collect(),
             looks: AtomicUsize::new(0),
             hot: AtomicUsize::new(0),
         }
     }
 
+    /// The inline area of a slot, [`Window::area_bytes`] long.
+    pub(super) fn area(&self, slot: usize) -> *mut u8 {
+        assert!(slot < self.requests.len());
+        // SAFETY: the areas are as many as the slots.
+        unsafe { self.areas.add(slot * self.area_bytes) }
+    }
+
     /// Whether a request waits to be claimed.
     pub fn has_request(&self) -> bool {
-        self.requests.iter().zip(&self.claimed).any(|(request, claimed)| {
-            request.posted.load(Ordering::Relaxed) != claimed.load(Ordering::Relaxed)
-        })
+        let differ = |(posted, claimed): (&AtomicU64, &AtomicU64)| {
+            posted.load(Ordering::Relaxed) != claimed.load(Ordering::Relaxed)
+        };
+        self.posted.iter().zip(&self.claimed).any(differ)
     }
 
     /// Takes a request, if this look finds one: it takes in one chunk of slots, each time another, and then the one where the last
-    /// request was. In a chunk, whoever was served last is looked at last. So a request waits for at most as many others as there
-    /// are slots (a multiple of 64), besides those with an earlier ticket in its own slot.
+    /// request was. In a chunk, whoever was served last is looked at last. So where one thread serves, a request waits for fewer
+    /// others than there are slots, rounded up to a multiple of 64, besides those with an earlier ticket in its own slot: each of the
+    /// 63 others in its chunk at most once, and for each look at its chunk one from every other chunk. With several threads it is as
+    /// many times that at most: between two steps of a chunk's turn, each may serve one request that the turn has just passed.
     ///
     /// # Errors
     /// When the device wrote what no device runtime writes; nothing outside the slot was read then.
@@ -152,22 +178,24 @@ impl Window {
         found.map(|(slot, posted)| self.read(slot, posted)).transpose()
     }
 
-    fn claim_in(&self, chunk: usize) -> Option<(usize, u32)> {
+    fn claim_in(&self, chunk: usize) -> Option<(usize, u64)> {
         let first = chunk * CHUNK;
-        let slots = CHUNK.min(self.requests.len() - first);
+        let slots = CHUNK.min(self.posted.len() - first);
         let start = self.next[chunk].load(Ordering::Relaxed);
         for step in 0..slots {
-            let slot = first + (start + step) % slots;
-            let (request, claimed) = (&self.requests[slot], &self.claimed[slot]);
+            // A power of two, as the whole window is.
+            let slot = first + ((start + step) & (slots - 1));
+            let (posted, claimed) = (&self.posted[slot], &self.claimed[slot]);
             let before = claimed.load(Ordering::Relaxed);
-            if request.posted.load(Ordering::Relaxed) == before {
+            if posted.load(Ordering::Relaxed) == before {
                 continue;
             }
             // Acquire: pairs with the device's st.release.sys of `posted` (before sm_70 the membar.sys before it).
-            let posted = request.posted.load(Ordering::Acquire);
+            let posted = posted.load(Ordering::Acquire);
             // Acquire: pairs with the release of the thread that claimed the slot's last request.
             if claimed.compare_exchange(before, posted, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-                self.next[chunk].store(start + step + 1, Ordering::Relaxed);
+                // The turn goes forward only, also where a thread comes late.
+                self.next[chunk].fetch_max(start + step + 1, Ordering::Relaxed);
                 self.hot.store(chunk, Ordering::Relaxed);
                 return Some((slot, posted));
             }
@@ -175,9 +203,22 @@ impl Window {
         None
     }
 
-    fn read(&self, slot: usize, posted: u32) -> Result<Claim<'_>, Malformed> {
-        let request = &self.requests[slot];
+    fn read(&self, slot: usize, posted: u64) -> Result<Claim<'_>, Malformed> {
         let bad = |field, value| Malformed { slot, field, value };
+        // Relaxed: the slot is this thread's, and the claim ordered it behind the one before.
+        let ticket = self.tickets[slot].load(Ordering::Relaxed);
+        let done = ticket.wrapping_add(1);
+        if posted >> (wire::FN_BITS + wire::DEV_NUM_BITS) != u64::from(done as u8) {
+            return Err(bad("posted", posted));
+        }
+        self.tickets[slot].store(done, Ordering::Relaxed);
+        let func = posted & ((1 << wire::FN_BITS) - 1);
+        if func != 0 {
+            let dev_num = (posted >> wire::FN_BITS) as u8;
+            let request = Request { func, mapnum: 0, addrs: 0, sizes: 0, kinds: 0, dev_num: dev_num.into() };
+            return Ok(Claim { window: self, slot, done, request, op: wire::OP_TARGET, has_inline: false });
+        }
+        let request = &self.requests[slot];
         let op = request.op.load(Ordering::Relaxed);
         if op != wire::OP_TARGET && op != wire::OP_USER {
             return Err(bad("op", op.into()));
@@ -193,7 +234,7 @@ impl Window {
         Ok(Claim {
             window: self,
             slot,
-            posted,
+            done,
             request: Request {
                 func: request.func.load(Ordering::Relaxed),
                 mapnum,
@@ -214,9 +255,8 @@ impl Claim<'_> {
     /// # Errors
     /// When the device says that more travelled than fits.
     pub fn data<'a>(&'a mut self, items: &'a mut Items) -> Result<Data<'a>, Malformed> {
-        let Window { areas, area_bytes, .. } = *self.window;
         // SAFETY: the slot's area, which only the holder of its claim touches until the reply.
-        let area = unsafe { slice::from_raw_parts_mut(areas.add(self.slot * area_bytes), area_bytes) };
+        let area = unsafe { slice::from_raw_parts_mut(self.window.area(self.slot), self.window.area_bytes) };
         items.clear();
         if self.has_inline && !items.read(self.request.mapnum, area) {
             return Err(Malformed { slot: self.slot, field: "mapnum", value: self.request.mapnum });
@@ -224,10 +264,182 @@ impl Claim<'_> {
         Ok(Data { request: self.request, items, area, dirty: 0 })
     }
 
+    /// Opcode and data of a call of the public device API.
+    ///
+    /// # Errors
+    /// When the device says what no call can be.
+    pub fn call(&mut self) -> Result<(u32, &mut [u8]), Malformed> {
+        let (slot, Request { func, mapnum, .. }) = (self.slot, self.request);
+        let opcode = u32::try_from(func).map_err(|_| Malformed { slot, field: "fn", value: func })?;
+        // SAFETY: as in `data`.
+        let area = unsafe { slice::from_raw_parts_mut(self.window.area(slot), self.window.area_bytes) };
+        let data = area.get_mut(..mapnum as usize);
+        Ok((opcode, data.ok_or(Malformed { slot, field: "mapnum", value: mapnum })?))
+    }
+
     /// Lets the device go on. `dirty`: the items that have new contents in the slot's area.
     pub fn reply(self, dirty: u32) {
-        let done = u64::from(self.posted) | u64::from(dirty) << 32;
+        let done = u64::from(self.done) | u64::from(dirty) << 32;
         // Release: pairs with the device's ld.acquire.sys. What the served block wrote is seen after it.
         self.window.replies[self.slot].done_and_dirty.store(done, Ordering::Release);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::mock::{MockDevice, Ticket, Variable};
+    use super::*;
+    use std::thread;
+
+    const TO: u16 = 1;
+    const TOFROM: u16 = 3;
+
+    /// Two variables of the requester `func`, of `size` bytes each.
+    fn variables(func: u64, size: usize) -> [Variable; 2] {
+        [(func << 16, TOFROM), (func << 16 | 0x8000, TO)].map(|(address, kind)| {
+            let contents = func.to_ne_bytes().into_iter().cycle().take(size).collect();
+            Variable { address, kind, contents }
+        })
+    }
+
+    /// Serves a request: whatever comes back has each byte inverted.
+    fn serve(mut claim: Claim<'_>, items: &mut Items) -> u64 {
+        let func = claim.request.func;
+        let mut data = claim.data(items).expect("well-formed");
+        let [changed, constant] = variables(func, 24);
+        for variable in [&changed, &constant] {
+            let mut bytes = [0; 24];
+            assert!(data.give(&mut bytes, variable.address));
+            assert_eq!(bytes.as_slice(), variable.contents, "of another requester");
+        }
+        let inverted: Vec<u8> = changed.contents.iter().map(|byte| !byte).collect();
+        assert!(data.take(changed.address, &inverted));
+        assert!(!data.take(constant.address, &constant.contents));
+        let dirty = data.dirty;
+        claim.reply(dirty);
+        func
+    }
+
+    /// `warps` threads of a device make `requests` requests each, which `servers` threads serve.
+    fn run(slots: usize, warps: usize, requests: usize, servers: usize) {
+        let device = MockDevice::new(slots, 128);
+        let served: Vec<AtomicU32> = (0..warps * requests).map(|_| AtomicU32::new(0)).collect();
+        let left = AtomicUsize::new(warps * requests);
+        thread::scope(|scope| {
+            for _ in 0..servers {
+                scope.spawn(|| {
+                    let mut items = Items::default();
+                    while left.load(Ordering::Relaxed) != 0 {
+                        let Some(claim) = device.window.claim().expect("well-formed") else {
+                            thread::yield_now();
+                            continue;
+                        };
+                        served[serve(claim, &mut items) as usize].fetch_add(1, Ordering::Relaxed);
+                        left.fetch_sub(1, Ordering::Relaxed);
+                    }
+                });
+            }
+            for warp in 0..warps {
+                let device = &device;
+                scope.spawn(move || {
+                    for func in (warp * requests..(warp + 1) * requests).map(|func| func as u64) {
+                        let mut own = variables(func, 24);
+                        device.request(warp, func, &mut own, thread::yield_now);
+                        let [mut changed, constant] = variables(func, 24);
+                        changed.contents.iter_mut().for_each(|byte| *byte = !*byte);
+                        assert_eq!(own, [changed, constant], "the reply of request {func}");
+                    }
+                });
+            }
+        });
+        assert!(served.iter().all(|times| times.load(Ordering::Relaxed) == 1));
+        assert!(!device.window.has_request());
+    }
+
+    #[test]
+    fn each_request_is_served_once_and_its_reply_arrives_where_it_came_from() {
+        run(16, 16, 500, 1);
+        run(16, 16, 500, 4);
+        run(256, 24, 300, 3);
+    }
+
+    #[test]
+    fn more_requesters_than_slots_take_turns() {
+        run(1, 8, 200, 3);
+        run(16, 40, 100, 4);
+    }
+
+    #[test]
+    fn what_a_requester_leaves_behind_is_served_before_the_next_of_its_slot() {
+        let device = MockDevice::new(1, 64);
+        let first = device.draw(0);
+        device.post(&first, 1, &[]);
+        device.leave(first);
+        let second = device.draw(0);
+        assert!(!device.has_turn(&second));
+        device.window.claim().expect("well-formed").expect("posted").reply(0);
+        assert!(device.has_turn(&second));
+        device.post(&second, 2, &[]);
+        let claim = device.window.claim().expect("well-formed").expect("posted");
+        assert_eq!(claim.request.func, 2);
+        assert_eq!(device.reply(&second), None);
+        claim.reply(0);
+        assert_eq!(device.reply(&second), Some(0));
+    }
+
+    #[test]
+    fn a_wrapped_ticket_is_a_request_like_any_other() {
+        let mut device = MockDevice::new(1, 64);
+        device.skip(u32::MAX - 1);
+        for func in 0..3 {
+            let ticket = device.draw(0);
+            device.post(&ticket, func, &[]);
+            device.window.claim().expect("well-formed").expect("posted").reply(0);
+            assert_eq!(device.reply(&ticket), Some(0));
+            device.give_back(ticket);
+        }
+    }
+
+    /// A saturated window: the slots for which `busy` holds get the next request as soon as the last is served. Returns how many
+    /// others were served, at most, between a request's post and its own service.
+    fn longest_wait(slots: usize, rounds: usize, busy: impl Fn(usize) -> bool) -> usize {
+        let device = MockDevice::new(slots, 64);
+        let mut posted: Vec<Option<(Ticket, usize)>> = (0..slots).map(|_| None).collect();
+        let (mut served, mut longest) = (0, 0);
+        for _ in 0..rounds {
+            for slot in (0..slots).filter(|slot| busy(*slot)) {
+                posted[slot].get_or_insert_with(|| {
+                    let ticket = device.draw(slot);
+                    device.post(&ticket, slot as u64, &[]);
+                    (ticket, served)
+                });
+            }
+            let Some(claim) = device.window.claim().expect("well-formed") else {
+                // This look went to a chunk without requests.
+                continue;
+            };
+            let slot = claim.request.func as usize;
+            claim.reply(0);
+            let (ticket, since) = posted[slot].take().expect("only what is posted is served");
+            device.give_back(ticket);
+            longest = longest.max(served - since);
+            served += 1;
+        }
+        posted.iter().flatten().map(|(_, since)| served - since).fold(longest, usize::max)
+    }
+
+    #[test]
+    fn no_request_waits_for_as_many_others_as_there_are_slots_rounded_up_to_64() {
+        for slots in [1usize, 16, 64, 128, 256, 1024] {
+            let bound = slots.next_multiple_of(CHUNK);
+            for (what, longest) in [
+                ("all", longest_wait(slots, 20 * bound, |_| true)),
+                ("one chunk and one slot", longest_wait(slots, 20 * bound, |slot| slot < CHUNK || slot == slots - 1)),
+                ("every 37th", longest_wait(slots, 20 * bound, |slot| slot % 37 == 0)),
+                ("all but one chunk", longest_wait(slots, 20 * bound, |slot| slot / CHUNK != 1)),
+            ] {
+                assert!(longest < bound, "{slots} slots, {what} busy: {longest} others were served first");
+            }
+        }
     }
 }

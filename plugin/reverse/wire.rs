@@ -1,10 +1,14 @@
 //! What a kernel and the host share for reverse offload through our device runtime: the Rust side of `include/rev_wire.h`, which
 //! explains it. `tests/wire_layout.rs` compares the two.
 
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+use super::sync::{AtomicI32, AtomicU32, AtomicU64};
 
 /// `REV_WIRE_VERSION`
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 3;
+/// `REV_FN_BITS`
+pub const FN_BITS: u32 = 48;
+/// `REV_DEV_NUM_BITS`
+pub const DEV_NUM_BITS: u32 = 8;
 /// `REV_REGION_BYTES`
 pub const REGION_BYTES: u64 = 256;
 /// Slots in a window, at least: their turns keep what lies behind them aligned.
@@ -32,6 +36,8 @@ pub struct Region {
     pub area_bytes: u32,
     /// Zero.
     pub reserved: u32,
+    /// Address of the first `posted` word.
+    pub posted: u64,
     /// Address of the first [`Request`].
     pub requests: u64,
     /// Address of the first [`Reply`].
@@ -44,34 +50,48 @@ pub struct Region {
     pub bell: u64,
 }
 
-/// `struct rev_turn`, which the host only clears.
+/// `struct rev_turn`, which the host only clears; the mock device uses it.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Turn {
-    next: AtomicU32,
-    serving: AtomicU32,
-    left: AtomicU32,
+    pub(super) next: AtomicU32,
+    pub(super) serving: AtomicU32,
+    pub(super) left: AtomicU32,
     reserved: u32,
 }
 
+/// `REV_BELL_COPIES`; loom's models have one requester.
+pub const BELL_COPIES: usize = if cfg!(loom) { 1 } else { 64 };
+
 /// `struct rev_bell`
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Bell {
     /// 1 to wake the host.
     pub rung: AtomicU32,
-    /// 1 while the host has to be rung for.
-    pub asleep: AtomicU32,
+    /// Copies of the word that says that the host has to be rung for.
+    pub asleep: [Asleep; BELL_COPIES],
+}
+
+/// 1 while the host has to be rung for.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct Asleep(pub AtomicU32);
+
+impl Default for Bell {
+    fn default() -> Bell {
+        Bell { rung: AtomicU32::new(0), asleep: std::array::from_fn(|_| Asleep::default()) }
+    }
 }
 
 /// `struct rev_request`
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Request {
-    /// Ticket + 1 of the request.
-    pub posted: AtomicU32,
     /// [`OP_TARGET`] or [`OP_USER`].
     pub op: AtomicU32,
+    /// Whether the inline area holds the arrays.
+    pub has_inline: AtomicU32,
     /// Function or opcode.
     pub func: AtomicU64,
     /// Number of items, or bytes.
@@ -84,9 +104,12 @@ pub struct Request {
     pub kinds: AtomicU64,
     /// Device number.
     pub dev_num: AtomicI32,
-    /// Whether the inline area holds the arrays.
-    pub has_inline: AtomicU32,
-    reserved: u64,
+    reserved: [u32; 3],
+}
+
+/// `REV_POSTED`: the word that posts the request of a ticket, the device's number and the function, or 0.
+pub fn posted(ticket: u32, dev_num: u8, func: u64) -> u64 {
+    u64::from(ticket.wrapping_add(1) as u8) << (FN_BITS + DEV_NUM_BITS) | u64::from(dev_num) << FN_BITS | func
 }
 
 /// `struct rev_reply`
@@ -108,11 +131,12 @@ pub fn travels_from(kind: u16) -> bool {
     matches!(kind & 0xff, 2 | 3 | 0x82 | 0x83 | 0x12 | 0x13 | 0x96 | 0x97)
 }
 
+#[cfg(not(loom))]
 const _: () = {
     use std::mem::{offset_of, size_of};
-    assert!(size_of::<Request>() == 64 && offset_of!(Request, has_inline) == 52);
+    assert!(size_of::<Request>() == 64 && offset_of!(Request, dev_num) == 48);
     assert!(size_of::<Reply>() == 64);
     assert!(size_of::<Turn>() == 16);
-    assert!(size_of::<Region>() as u64 <= REGION_BYTES && offset_of!(Region, bell) == 48);
-    assert!(offset_of!(Bell, asleep) == 4);
+    assert!(size_of::<Region>() as u64 <= REGION_BYTES && offset_of!(Region, bell) == 56);
+    assert!(offset_of!(Bell, asleep) == 64 && size_of::<Bell>() == 64 * (1 + BELL_COPIES));
 };

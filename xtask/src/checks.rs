@@ -1,4 +1,4 @@
-//! The checks that cargo makes: format, lints, tests.
+//! The checks that cargo makes: generated files, format, lints, tests.
 
 use std::fs;
 use std::process::Command;
@@ -6,12 +6,13 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use crate::layout;
+use crate::regen;
 use crate::shell::{self, progress};
 use crate::tally::Tally;
 
 /// Makes them all. A tool that isn't installed counts as skipped, except in CI.
 pub fn all() -> Result<Tally> {
-    let mut tally = Tally::default();
+    let mut tally = regen::check()?;
     check(&mut tally, "fmt", &["fmt", "--all", "--check"])?;
     check(
         &mut tally,

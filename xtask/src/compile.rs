@@ -11,6 +11,7 @@ use anyhow::{Result, bail};
 
 use crate::catalog::{FOLDERS, Language, Program};
 use crate::directives::Directives;
+use crate::dist;
 use crate::layout;
 use crate::shell;
 use crate::toolchain::{Toolchain, write_if_changed};
@@ -18,12 +19,16 @@ use crate::toolchain::{Toolchain, write_if_changed};
 /// Flags for programs that the system's compiler builds.
 const SYSTEM_FLAGS: [&str; 4] = ["-O2", "-Wall", "-Wextra", "-std=gnu11"];
 
-/// Copies the sources to where the compiler sees them: a root has no view of the repository.
+/// Where programs find our device API: `-Idevice`, `-Ldevice`.
+const DEVICE: &str = "device";
+
+/// Copies the sources, and our device API, to where the compiler sees them: a root has no view of the repository. [`dist::build`] has
+/// been called.
 pub fn stage(toolchain: &Toolchain) -> Result<()> {
     for folder in FOLDERS {
         copy_tree(&layout::repository().join(folder), &toolchain.work().join(folder))?;
     }
-    Ok(())
+    copy_tree(&dist::device(), &toolchain.work().join(DEVICE))
 }
 
 /// Compiles a program, and its library if it has one, unless they are up to date, and returns the binary's path.
@@ -90,16 +95,16 @@ fn device_flags(language: Language, own: &[String]) -> Vec<String> {
     all.map(|flag| format!("-foffload-options=nvptx-none={flag}")).collect()
 }
 
-/// What a binary depends on: the command, its sources, and the headers that these may include.
+/// What a binary depends on: the command, its sources, and the headers and the archive that these may use.
 fn fingerprint(work: &Path, sources: &[PathBuf], command: &str) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     let mut files: Vec<PathBuf> = sources.to_vec();
     let folder = sources.first().and_then(|source| source.parent()).unwrap_or(Path::new(""));
-    for folder in [folder, Path::new("tests/programs"), Path::new("include")] {
+    for folder in [folder, Path::new("tests/programs"), Path::new("include"), Path::new(DEVICE)] {
         let mut headers: Vec<PathBuf> =
             fs::read_dir(work.join(folder))?.flatten().map(|entry| folder.join(entry.file_name())).collect();
         headers.retain(|path| {
-            ["h", "hpp", "inc"].map(OsStr::new).contains(&path.extension().unwrap_or_default())
+            ["h", "hpp", "inc", "a"].map(OsStr::new).contains(&path.extension().unwrap_or_default())
         });
         headers.sort();
         files.extend(headers);

@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask demo`, `test`, `dist` and `gpu-bundle`.
+//! The project's commands: `cargo xtask demo`, `test`, `dist`, `regen` and `gpu-bundle`.
 //!
 //! The binary also travels in the GPU bundle, where `run-bundle` runs the programs and benches that lie beside it.
 
@@ -18,6 +18,7 @@ mod layout;
 mod machine;
 mod mmdebstrap;
 mod programs;
+mod regen;
 mod results;
 mod root;
 mod run;
@@ -39,6 +40,7 @@ usage: cargo xtask COMMAND
   demo [--gcc N]           build all, run tests/programs/reverse/hello.c on the GPU or else on the simulator
   test [--gcc N] [REGEX]   run everything that CI runs; with REGEX only the programs whose name matches
   dist                     build the plugin and the simulator into target/boomerang/dist
+  regen                    make anew what is generated and checked in: PTX of device-runtime/, bindings of include/
   gpu-bundle [--gcc N]     make target/boomerang/gpu-bundle, for a machine that has a GPU but no compilers
 
 N is 13, 14, 15 or 16 (or set BOOMERANG_GCC); without it an installed GCC with nvptx offloading is used,
@@ -95,6 +97,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
         "help" => println!("{USAGE}"),
         "demo" => demo::demo(arguments.gcc)?,
         "dist" => println!("{}", dist::build()?.folder.display()),
+        "regen" => regen::regenerate()?,
         "gpu-bundle" => bundle::make(arguments.gcc)?,
         "test" => {
             let filter = free.first().map(|text| Regex::new(text)).transpose();

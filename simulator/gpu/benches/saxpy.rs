@@ -52,7 +52,8 @@ fn main() {
     let kernel = module.kernel("saxpy").expect("the kernel");
     let array = || memory.alloc_device(0, 4 * N, 256).expect("device memory");
     let params: Vec<u8> = [array(), array(), N].iter().flat_map(|p| p.to_le_bytes()).collect();
-    let launch = Launch { kernel: &kernel, grid: [64, 1, 1], block: [256, 1, 1], dynamic_shared: 0, params: &params };
+    let launch =
+        Launch { kernel: &kernel, grid: [64, 1, 1], block: [256, 1, 1], dynamic_shared: 0, params: &params };
     let mut best = 0f64;
     for _ in 0..5 {
         let start = Instant::now();

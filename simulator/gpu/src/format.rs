@@ -73,8 +73,8 @@ fn parse<A: Arguments>(
             b'l' | b'j' | b'z' | b't' | b'q' | b'L' => long = true,
             // Shorter integers come as `int`; their conversion truncates.
             b'h' => spec.push(b'h'),
-            b'd' | b'i' | b'u' | b'o' | b'x' | b'X' | b'c' | b's' | b'p' | b'n' | b'%' | b'e' | b'E' | b'f'
-            | b'F' | b'g' | b'G' | b'a' | b'A' => {
+            b'd' | b'i' | b'u' | b'o' | b'x' | b'X' | b'c' | b's' | b'p' | b'n' | b'%' | b'e' | b'E'
+            | b'f' | b'F' | b'g' | b'G' | b'a' | b'A' => {
                 return Ok(Some((Conversion { spec, long, letter: byte }, at + 1)));
             }
             _ => return Ok(None),
@@ -169,8 +169,11 @@ mod tests {
 
     #[test]
     fn conversions_come_out_as_in_c() {
-        assert_eq!(text("%d|%5u|%-4x|%lld", &[-1i32 as u32 as u64, 7, 255, -5i64 as u64]), "-1|    7|ff  |-5");
-        assert_eq!(text("%*d|%.*f", &[5, 42, 2, 3.14159f64.to_bits()]), "   42|3.14");
+        assert_eq!(
+            text("%d|%5u|%-4x|%lld", &[-1i32 as u32 as u64, 7, 255, -5i64 as u64]),
+            "-1|    7|ff  |-5"
+        );
+        assert_eq!(text("%*d|%.*f", &[5, 42, 2, 2.71f64.to_bits()]), "   42|2.71");
         assert_eq!(text("%s and %10s%c", &[7, 8, 33]), "string 7 and   string 8!");
         assert_eq!(text("%p %g 100%%", &[0x1000, 0.5f64.to_bits()]), "0x1000 0.5 100%");
         assert_eq!(text("%hhd %zu", &[0x1ff, 1 << 40]), "-1 1099511627776");

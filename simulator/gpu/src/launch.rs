@@ -37,7 +37,7 @@ pub struct Stats {
 ///
 /// It runs on the device that the kernel's module was loaded on and blocks; several threads may run grids of one device at once
 /// and share its workers fairly. Raising `cancel` ends the grid with [`FaultKind::Cancelled`] within milliseconds.
-pub fn run_grid(launch: &Launch<'_>, cancel: &AtomicBool) -> Result<Stats, Fault> {
+pub fn run_grid(launch: &Launch<'_>, cancel: &AtomicBool) -> Result<Stats, Box<Fault>> {
     run_grid_observed(launch, cancel, &AtomicU64::new(0))
 }
 
@@ -47,7 +47,7 @@ pub fn run_grid_observed(
     launch: &Launch<'_>,
     cancel: &AtomicBool,
     effects: &AtomicU64,
-) -> Result<Stats, Fault> {
+) -> Result<Stats, Box<Fault>> {
     let grid = Arc::new(Grid::new(launch, cancel, effects));
     pool::run(grid)
 }
@@ -72,8 +72,9 @@ unsafe impl Send for Grid {}
 // SAFETY: as above.
 unsafe impl Sync for Grid {}
 
-/// A time slice, in instructions of a warp.
-const SLICE: u32 = 4096;
+/// A time slice, in instructions of a warp. Short, as hardware issues from its warps in turn: the barrier of GCC 16's libgomp resets
+/// its count *behind* the barrier instruction, and works because no warp gets far ahead of another.
+pub(crate) const SLICE: u32 = 64;
 
 /// Limits of a multiprocessor of compute capability 9.0 (CUDA C++ Programming Guide, technical specifications).
 const BLOCKS_PER_MULTIPROCESSOR: u64 = 32;
@@ -186,7 +187,7 @@ impl Grid {
     pub fn slice(&self, random: &mut Random) -> u32 {
         match self.device().config().seed {
             0 => SLICE,
-            _ => 32 + random.below(SLICE.into()) as u32,
+            _ => SLICE / 4 + random.below(SLICE.into()) as u32,
         }
     }
 

@@ -36,7 +36,9 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LoadError::OutOfMemory(error) => error.fmt(f),
-            LoadError::Unsupported { object, line, what } => write!(f, "{object}, line {line}: not supported: {what}"),
+            LoadError::Unsupported { object, line, what } => {
+                write!(f, "{object}, line {line}: not supported: {what}")
+            }
         }
     }
 }

@@ -76,12 +76,16 @@ fn bits_are_counted_found_and_moved() {
     table2("bfind.u32 $0, $1;", "u32", 32, &[[0, 0, M1], [0x100, 0, 8]]);
     table2("bfind.s32 $0, $1;", "u32", 32, &[[M1, 0, M1], [-257i64 as u64, 0, 8]]);
     table3("bfe.u32 $0, $1, $2, $3;", "u32", 32, &[[0xabcd, 4, 8, 0xbc], [M1, 28, 8, 15], [M1, 0, 0, 0]]);
-    table3("bfe.s32 $0, $1, $2, $3;", "s32", 32, &[[0xabcd, 4, 8, 0xffff_ffbc], [1 << 31, 31, 4, M1], [7, 0, 2, M1]]);
+    table3(
+        "bfe.s32 $0, $1, $2, $3;",
+        "s32",
+        32,
+        &[[0xabcd, 4, 8, 0xffff_ffbc], [1 << 31, 31, 4, M1], [7, 0, 2, M1]],
+    );
     table3("bfe.s32 $0, $1, $2, $3;", "s32", 32, &[[1 << 30, 40, 4, 0], [1 << 31, 40, 4, M1]]);
     table3("bfi.b32 $0, $1, $2, $3, 8;", "u32", 32, &[[0x12, M1, 4, 0xffff_f12f], [M1, 0, 28, 0xf000_0000]]);
     table3("prmt.b32 $0, $1, $2, $3;", "u32", 32, &[[0x3322_1100, 0x7766_5544, 0x7531, 0x7755_3311]]);
-    table3("prmt.b32 $0, $1, $2, $3;", "u32", 32, &[[0x0000_0080, 0, 0x0008, 0xff | 0x80_80_80 << 8 & 0]]
-        .map(|[a, b, c, _]| [a, b, c, 0x8080_80ff]));
+    table3("prmt.b32 $0, $1, $2, $3;", "u32", 32, &[[0x0000_0080, 0, 0x0008, 0x8080_80ff]]);
     table3("lop3.b32 $0, $1, $2, $3, 0x96;", "u32", 32, &[[0b1100, 0b1010, 0b0110, 0]]);
     table2("cnot.b32 $0, $1;", "u32", 32, &[[0, 0, 1], [5, 0, 0]]);
     table3("szext.clamp.s32 $0, $1, $2;", "u32", 32, &[[0xff, 8, 0, M1], [0x7f, 8, 0, 0x7f], [5, 0, 0, 0]]);
@@ -104,10 +108,19 @@ fn sums_carry_and_saturate() {
 #[test]
 fn minimum_and_maximum_follow_ieee() {
     let nan = f32::NAN;
-    let rows = [[bits(nan), bits(1.0), bits(1.0)], [bits(-0.0), bits(0.0), bits(-0.0)], [bits(2.0), bits(1.0), bits(1.0)]];
+    let rows = [
+        [bits(nan), bits(1.0), bits(1.0)],
+        [bits(-0.0), bits(0.0), bits(-0.0)],
+        [bits(2.0), bits(1.0), bits(1.0)],
+    ];
     table2("min.f32 $0, $1, $2;", "f32", 32, &rows);
     table2("min.NaN.f32 $0, $1, $2;", "f32", 32, &[[bits(nan), bits(1.0), 0x7fff_ffff]]);
-    table2("max.f32 $0, $1, $2;", "f32", 32, &[[bits(-0.0), bits(0.0), bits(0.0)], [bits(1.0), bits(nan), bits(1.0)]]);
+    table2(
+        "max.f32 $0, $1, $2;",
+        "f32",
+        32,
+        &[[bits(-0.0), bits(0.0), bits(0.0)], [bits(1.0), bits(nan), bits(1.0)]],
+    );
     table2("min.s32 $0, $1, $2;", "s32", 32, &[[M1, 1, M1]]);
     table2("min.u32 $0, $1, $2;", "u32", 32, &[[M1, 1, 1]]);
 }
@@ -128,10 +141,15 @@ fn floats_round_as_told() {
     };
     // x² - 1 = 2ε + ε², a tie.
     fma("rn", exact_below);
-    fma("rp", exact_below.next_up());
-    table2("add.rp.f64 $0, $1, $2;", "f64", 64, &[[1f64.to_bits(), 1e-30f64.to_bits(), 1f64.next_up().to_bits()]]);
-    table2("add.rm.f64 $0, $1, $2;", "f64", 64, &[[1f64.to_bits(), (-1e-30f64).to_bits(), 1f64.next_down().to_bits()]]);
-    table2("sqrt.rz.f32 $0, $1;", "f32", 32, &[[bits(2.0), 0, bits(1.414_213_5)]]);
+    fma("rp", exact_below * (1.0 + f64::EPSILON));
+    table2("add.rp.f64 $0, $1, $2;", "f64", 64, &[[1f64.to_bits(), 1e-30f64.to_bits(), 1f64.to_bits() + 1]]);
+    table2(
+        "add.rm.f64 $0, $1, $2;",
+        "f64",
+        64,
+        &[[1f64.to_bits(), (-1e-30f64).to_bits(), 1f64.to_bits() - 1]],
+    );
+    table2("sqrt.rz.f32 $0, $1;", "f32", 32, &[[bits(2.0), 0, 0x3fb5_04f3]]);
 }
 
 #[test]
@@ -140,7 +158,12 @@ fn subnormals_are_flushed_only_when_asked() {
     table2("add.f32 $0, $1, $2;", "f32", 32, &[[bits(tiny), bits(0.0), bits(tiny)]]);
     table2("add.ftz.f32 $0, $1, $2;", "f32", 32, &[[bits(tiny), bits(0.0), 0]]);
     table2("mul.ftz.f32 $0, $1, $2;", "f32", 32, &[[bits(-f32::MIN_POSITIVE), bits(0.5), bits(-0.0)]]);
-    table2("add.sat.f32 $0, $1, $2;", "f32", 32, &[[bits(1.0), bits(0.5), bits(1.0)], [bits(f32::NAN), 0, 0]]);
+    table2(
+        "add.sat.f32 $0, $1, $2;",
+        "f32",
+        32,
+        &[[bits(1.0), bits(0.5), bits(1.0)], [bits(f32::NAN), 0, 0]],
+    );
 }
 
 #[test]
@@ -202,7 +225,12 @@ fn floats_become_integers_clamped_and_rounded() {
     conversion("cvt.rzi.u32.f32", "f32", "u32", &[(f(-5.0), 0), (f(3e9), 3_000_000_000)]);
     conversion("cvt.rni.s32.f32", "f32", "s32", &[(f(2.5), 2), (f(3.5), 4), (f(-2.5), -2i64 as u64)]);
     conversion("cvt.rpi.s32.f32", "f32", "s32", &[(f(2.1), 3), (f(-2.1), -2i64 as u64)]);
-    conversion("cvt.rmi.s64.f64", "f64", "s64", &[((-2.1f64).to_bits(), -3i64 as u64), (f64::NAN.to_bits(), 1 << 63)]);
+    conversion(
+        "cvt.rmi.s64.f64",
+        "f64",
+        "s64",
+        &[((-2.1f64).to_bits(), -3i64 as u64), (f64::NAN.to_bits(), 1 << 63)],
+    );
     conversion("cvt.rzi.u64.f64", "f64", "u64", &[(1e20f64.to_bits(), M1), ((-1f64).to_bits(), 0)]);
     conversion("cvt.rni.f32.f32", "f32", "f32", &[(f(2.5), f(2.0)), (f(-0.4), f(-0.0))]);
     conversion("cvt.rmi.f64.f64", "f64", "f64", &[((-0.5f64).to_bits(), (-1f64).to_bits())]);
@@ -222,11 +250,21 @@ fn integers_become_floats_rounded() {
 fn floats_change_width_rounded() {
     let x = 1.0f64 + 1e-12;
     conversion("cvt.rn.f32.f64", "f64", "f32", &[(x.to_bits(), bits(1.0))]);
-    conversion("cvt.rp.f32.f64", "f64", "f32", &[(x.to_bits(), bits(1f32.next_up())), (1e300f64.to_bits(), bits(f32::INFINITY))]);
+    conversion(
+        "cvt.rp.f32.f64",
+        "f64",
+        "f32",
+        &[(x.to_bits(), bits(1.0) + 1), (1e300f64.to_bits(), bits(f32::INFINITY))],
+    );
     conversion("cvt.rz.f32.f64", "f64", "f32", &[(1e300f64.to_bits(), bits(f32::MAX))]);
     conversion("cvt.sat.f32.f32", "f32", "f32", &[(bits(1.5), bits(1.0)), (bits(-1.0), 0)]);
     conversion("cvt.f64.f32", "f32", "f64", &[(bits(0.1), f64::from(0.1f32).to_bits())]);
-    conversion("cvt.rn.f16.f32", "f32", "f16", &[(bits(1.0), 0x3c00), (bits(65504.0), 0x7bff), (bits(1e-8), 0)]);
+    conversion(
+        "cvt.rn.f16.f32",
+        "f32",
+        "f16",
+        &[(bits(1.0), 0x3c00), (bits(65504.0), 0x7bff), (bits(1e-8), 0)],
+    );
     conversion("cvt.f32.f16", "f16", "f32", &[(0x3555, bits(0.333_251_95))]);
 }
 
@@ -244,7 +282,9 @@ fn integers_change_width_by_their_sign() {
 #[test]
 fn comparisons_know_nan() {
     let nan = f32::NAN;
-    for (op, want) in [("eq", 0), ("ne", 0), ("lt", 0), ("equ", 1), ("neu", 1), ("ltu", 1), ("num", 0), ("nan", 1)] {
+    for (op, want) in
+        [("eq", 0), ("ne", 0), ("lt", 0), ("equ", 1), ("neu", 1), ("ltu", 1), ("num", 0), ("nan", 1)]
+    {
         let body = format!(
             "ld.global.f32 %f1, [%at]; setp.{op}.f32 %p1, %f1, 0f3F800000; selp.u32 %r1, 1, 0, %p1; st.global.u32 [%at], %r1;"
         );
@@ -258,7 +298,7 @@ fn setp_combines_and_gives_the_complement() {
     let body = "setp.lt.u32 %p0, %id, 20; setp.ge.and.u32 %p1|%p2, %id, 10, %p0; mov.u32 %r1, 0;
         @%p1 or.b32 %r1, %r1, 1; @%p2 or.b32 %r1, %r1, 2; st.global.u32 [%at], %r1;";
     let out = Gpu::new().transform(&kernel(body), shape(1, 32), &[0u32; 32]);
-    let want: Vec<u32> = (0..32).map(|i| u32::from(i >= 10 && i < 20) | u32::from(i < 10) << 1).collect();
+    let want: Vec<u32> = (0..32).map(|i| u32::from((10..20).contains(&i)) | u32::from(i < 10) << 1).collect();
     assert_eq!(out, want);
 }
 

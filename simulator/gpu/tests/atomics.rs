@@ -16,7 +16,8 @@ fn threads_of_all_blocks_add_to_one_counter() {
 
 #[test]
 fn each_thread_sees_a_value_of_its_own() {
-    let body = "atom.global.inc.u32 %r0, [%data], 1000; mad.wide.u32 %at, %r0, 4, %data; st.global.u32 [%at+4], 1;";
+    let body =
+        "atom.global.inc.u32 %r0, [%data], 1000; mad.wide.u32 %at, %r0, 4, %data; st.global.u32 [%at+4], 1;";
     let out = Gpu::new().transform(&kernel(body), shape(4, 100), &[0u32; 401]);
     assert_eq!(out[0], 400);
     assert_eq!(out[1..], [1; 400]);
@@ -26,7 +27,8 @@ fn each_thread_sees_a_value_of_its_own() {
 fn update(op: &str, ty: &str, operands: &str, before: u64) -> (u64, u64) {
     let old = if ty.ends_with("64") { "%x1" } else { "%r1" };
     let mov = if ty.ends_with("64") { "mov.b64 %x2, %x1" } else { "cvt.u64.u32 %x2, %r1" };
-    let body = format!("atom.global.{op}.{ty} {old}, [%data], {operands}; {mov}; st.global.u64 [%data+8], %x2;");
+    let body =
+        format!("atom.global.{op}.{ty} {old}, [%data], {operands}; {mov}; st.global.u64 [%data+8], %x2;");
     let out = Gpu::new().transform(&kernel(&body), shape(1, 1), &[before, 0]);
     (out[1], out[0])
 }

@@ -53,7 +53,8 @@ fn lanes_that_come_one_after_the_other_count_as_one_warp() {
 
 #[test]
 fn a_barrier_in_a_loop_opens_once_a_round() {
-    let body = ".shared .u32 s; setp.eq.u32 %p0, %id, 0; @%p0 st.shared.u32 [s], 0; bar.sync 0; mov.u32 %r0, 0;
+    let body =
+        ".shared .u32 s; setp.eq.u32 %p0, %id, 0; @%p0 st.shared.u32 [s], 0; bar.sync 0; mov.u32 %r0, 0;
         LOOP: atom.shared.add.u32 %r1, [s], 1; bar.sync 0; ld.shared.u32 %r2, [s]; bar.sync 0;
         add.u32 %r0, %r0, 1; setp.lt.u32 %p1, %r0, 10; @%p1 bra LOOP; st.global.u32 [%at], %r2;";
     let out = Gpu::new().transform(&kernel(body), shape(1, 96), &[0u32; 96]);

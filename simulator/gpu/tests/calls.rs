@@ -17,7 +17,8 @@ const FIB: &str = ".func (.param .u32 out) fib(.param .u32 n) {
 
 #[test]
 fn lanes_recurse_to_different_depths() {
-    let body = "rem.u32 %r0, %id, 13; { .param .u32 x; .param .u32 r; st.param.u32 [x], %r0; call (r), fib, (x);
+    let body =
+        "rem.u32 %r0, %id, 13; { .param .u32 x; .param .u32 r; st.param.u32 [x], %r0; call (r), fib, (x);
         ld.param.u32 %r1, [r]; } st.global.u32 [%at], %r1;";
     let out = Gpu::new().transform(&format!("{FIB} {}", kernel(body)), shape(2, 64), &[0u32; 128]);
     let mut fib = vec![0u32, 1];
@@ -133,4 +134,17 @@ fn lanes_that_return_early_meet_the_others_in_the_caller() {
     );
     let out = Gpu::new().transform(&text, shape(1, 32), &[0u32; 32]);
     assert_eq!(out, [u32::MAX; 32]);
+}
+
+#[test]
+fn the_stack_grows_by_alloca_and_shrinks_by_the_return() {
+    let text = format!(
+        ".func (.param .u32 out) f(.param .u32 n) {{ .reg .u32 %n, %v; .reg .u64 %s, %a, %b, %t; ld.param.u32 %n, [n];
+            mul.wide.u32 %s, %n, 4; stacksave.u64 %t; alloca.u64 %a, %s, 16; st.local.u32 [%a], %n; alloca.u64 %b, %s;
+            st.local.u32 [%b], 1000; ld.local.u32 %v, [%a]; stackrestore.u64 %t; st.param.u32 [out], %v; ret; }} {}",
+        kernel("mov.u32 %r2, 0; LOOP: add.u32 %r0, %id, 5; { .param .u32 x; .param .u32 r; st.param.u32 [x], %r0; call (r), f, (x);
+            ld.param.u32 %r1, [r]; } add.u32 %r2, %r2, 1; setp.lt.u32 %p0, %r2, 50; @%p0 bra LOOP; st.global.u32 [%at], %r1;")
+    );
+    let out = Gpu::new().transform(&text, shape(1, 32), &[0u32; 32]);
+    assert_eq!(out, (5..37).collect::<Vec<u32>>());
 }

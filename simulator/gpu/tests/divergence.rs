@@ -92,20 +92,26 @@ fn a_lane_may_wait_for_one_that_has_left_the_function() {
             ld.param.u64 %a, [data]; mov.u32 %l, %laneid; setp.ne.u32 %p, %l, 0; @%p ret;
             SPIN: ld.volatile.global.u32 %v, [%a]; setp.eq.u32 %p, %v, 0; @%p bra SPIN; ret;
         }";
-    let call = "{ .param .u64 p; st.param.u64 [p], %data; call wait, (p); } st.volatile.global.u32 [%data], 1;";
+    let call =
+        "{ .param .u64 p; st.param.u64 [p], %data; call wait, (p); } st.volatile.global.u32 [%data], 1;";
     let out = Gpu::new().transform(&format!("{module} {}", kernel(call)), shape(1, 32), &[0u32]);
     assert_eq!(out, [1]);
 }
 
 #[test]
 fn threads_beyond_the_block_do_not_run() {
-    let out = Gpu::new().transform(&kernel("activemask.b32 %r1; st.global.u32 [%at], %r1;"), shape(1, 40), &[0u32; 40]);
+    let out = Gpu::new().transform(
+        &kernel("activemask.b32 %r1; st.global.u32 [%at], %r1;"),
+        shape(1, 40),
+        &[0u32; 40],
+    );
     assert_eq!(out[39], 0xff);
 }
 
 #[test]
 fn predicated_instructions_leave_the_other_lanes_alone() {
-    let body = "mov.u32 %r1, 5; setp.lt.u32 %p0, %lane, 3; @%p0 mov.u32 %r1, 6; @!%p0 add.u32 %r1, %r1, %lane;
+    let body =
+        "mov.u32 %r1, 5; setp.lt.u32 %p0, %lane, 3; @%p0 mov.u32 %r1, 6; @!%p0 add.u32 %r1, %r1, %lane;
         st.global.u32 [%at], %r1;";
     let out = Gpu::new().transform(&kernel(body), shape(1, 6), &[0u32; 6]);
     assert_eq!(out, [6, 6, 6, 8, 9, 10]);

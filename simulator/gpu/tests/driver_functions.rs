@@ -39,14 +39,19 @@ fn printf_formats_what_the_threads_pass() {
 const HEAP: &str = ".extern .func (.param .u64 r) malloc(.param .u64 n); .extern .func free(.param .u64 p);";
 
 fn malloc(size: u64) -> String {
-    format!("{{ .param .u64 n; .param .u64 r; st.param.u64 [n], {size}; call (r), malloc, (n); ld.param.u64 %x0, [r]; }}")
+    format!(
+        "{{ .param .u64 n; .param .u64 r; st.param.u64 [n], {size}; call (r), malloc, (n); ld.param.u64 %x0, [r]; }}"
+    )
 }
 
 const FREE: &str = "{ .param .u64 p; st.param.u64 [p], %x0; call free, (p); }";
 
 #[test]
 fn every_thread_gets_a_block_of_its_own() {
-    let body = format!("{} st.u32 [%x0], %id; bar.sync 0; ld.u32 %r0, [%x0]; st.global.u32 [%at], %r0; {FREE}", malloc(40));
+    let body = format!(
+        "{} st.u32 [%x0], %id; bar.sync 0; ld.u32 %r0, [%x0]; st.global.u32 [%at], %r0; {FREE}",
+        malloc(40)
+    );
     let out = Gpu::new().transform(&format!("{HEAP} {}", kernel(&body)), shape(2, 64), &[0u32; 128]);
     assert_eq!(out, (0..128).collect::<Vec<u32>>());
 }
@@ -67,7 +72,8 @@ fn a_full_heap_gives_null_and_freed_blocks_come_back() {
 #[test]
 fn the_host_can_not_copy_the_heap() {
     let gpu = Gpu::new();
-    let module = gpu.load(&format!("{HEAP} {}", kernel(&format!("{} st.global.u64 [%data], %x0;", malloc(64)))));
+    let module =
+        gpu.load(&format!("{HEAP} {}", kernel(&format!("{} st.global.u64 [%data], %x0;", malloc(64)))));
     let out = gpu.buffer(&[0u64]);
     gpu.launch(&module, "k", shape(1, 1), &[out]).unwrap();
     let addr = gpu.read::<u64>(out, 1)[0];
@@ -79,9 +85,16 @@ fn the_host_can_not_copy_the_heap() {
 #[test]
 fn a_block_ends_where_it_ends_and_is_gone_when_freed() {
     let gpu = Gpu::new();
-    for body in [format!("{} ld.u8 %r0, [%x0+40];", malloc(40)), format!("{} {FREE} ld.u8 %r0, [%x0];", malloc(40)),
-        format!("{} {FREE} {FREE}", malloc(40))] {
+    for body in [
+        format!("{} ld.u8 %r0, [%x0+40];", malloc(40)),
+        format!("{} {FREE} ld.u8 %r0, [%x0];", malloc(40)),
+        format!("{} {FREE} {FREE}", malloc(40)),
+    ] {
         let module = gpu.load(&format!("{HEAP} {}", kernel(&body)));
-        assert_eq!(gpu.launch(&module, "k", shape(1, 1), &[0]).unwrap_err().kind, FaultKind::IllegalAddress, "{body}");
+        assert_eq!(
+            gpu.launch(&module, "k", shape(1, 1), &[0]).unwrap_err().kind,
+            FaultKind::IllegalAddress,
+            "{body}"
+        );
     }
 }

@@ -5,7 +5,7 @@ use boomerang_gpu::{Fault, FaultKind, Kind};
 use support::*;
 
 /// The fault of a kernel on a buffer of 16 words.
-fn fault_of(body: &str) -> Fault {
+fn fault_of(body: &str) -> Box<Fault> {
     let gpu = Gpu::new();
     let module = gpu.load(&kernel(body));
     let buffer = gpu.buffer(&[0u32; 16]);
@@ -19,8 +19,13 @@ fn an_overrun_names_thread_line_and_allocation() {
     assert_eq!(fault.kind.cuda_result(), 700);
     assert_eq!((fault.block, fault.thread), ([1, 0, 0], [5, 0, 0]));
     let text = fault.to_string();
-    for part in ["kernel k: illegal address", "block (1,0,0) thread (5,0,0)", "@%p0 st.global.u32 [%data+64], %id;",
-        "4 bytes write at", "0 bytes behind device memory of device 0: 64 bytes at"] {
+    for part in [
+        "kernel k: illegal address",
+        "block (1,0,0) thread (5,0,0)",
+        "@%p0 st.global.u32 [%data+64], %id;",
+        "4 bytes write at",
+        "0 bytes behind device memory of device 0: 64 bytes at",
+    ] {
         assert!(text.contains(part), "{part:?} is not in:\n{text}");
     }
     // Line 1 to 3 are the header, the kernel starts on line 4.

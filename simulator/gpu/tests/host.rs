@@ -31,7 +31,8 @@ fn a_kernel_asks_the_host_and_waits_for_each_answer() {
         let mailbox = mailbox(&gpu);
         let module = gpu.load(&kernel(REQUESTS));
         let served = thread::scope(|scope| {
-            let running = scope.spawn(|| gpu.launch(&module, "k", shape(1, 1), &[&raw const *mailbox as u64]));
+            let running =
+                scope.spawn(|| gpu.launch(&module, "k", shape(1, 1), &[&raw const *mailbox as u64]));
             let mut served = 0;
             while served < 100 {
                 if mailbox.0[0].load(Ordering::Acquire) == served + 1 {
@@ -98,7 +99,8 @@ fn a_cancelled_grid_ends_soon() {
     let module = gpu.load(&kernel("LOOP: bra LOOP;"));
     let kernel = module.kernel("k").unwrap();
     let cancel = AtomicBool::new(false);
-    let launch = Launch { kernel: &kernel, grid: [3, 1, 1], block: [64, 1, 1], dynamic_shared: 0, params: &[0; 8] };
+    let launch =
+        Launch { kernel: &kernel, grid: [3, 1, 1], block: [64, 1, 1], dynamic_shared: 0, params: &[0; 8] };
     thread::scope(|scope| {
         let running = scope.spawn(|| run_grid(&launch, &cancel));
         thread::sleep(Duration::from_millis(20));
@@ -146,7 +148,8 @@ fn several_threads_launch_at_once() {
 
 #[test]
 fn a_seed_changes_the_order_of_blocks() {
-    let body = "atom.global.add.u32 %r0, [%data], 1; mad.wide.u32 %at, %r0, 4, %data; st.global.u32 [%at+4], %cta;";
+    let body =
+        "atom.global.add.u32 %r0, [%data], 1; mad.wide.u32 %at, %r0, 4, %data; st.global.u32 [%at+4], %cta;";
     let order = |seed| {
         let gpu = Gpu::with(DeviceConfig { workers: 1, seed, ..DeviceConfig::default() });
         gpu.transform(&kernel(body), shape(20, 1), &[0u32; 21])

@@ -89,7 +89,8 @@ fn registered_ranges_do_not_overlap() {
 #[test]
 fn variables_start_with_their_values() {
     let gpu = Gpu::new();
-    let text = format!(
+    let text =
+        format!(
         ".global .align 4 .u32 v[4] = {{1, 2}}; .const .f32 c = 0f40490FDB; .global .u64 p = generic(v) + 4;
          .global .f64 d = 0d4000000000000000; {}",
         kernel("ld.global.u64 %x0, [p]; ld.u32 %r0, [%x0]; ld.const.f32 %f0, [c]; cvt.rni.u32.f32 %r1, %f0;

@@ -23,7 +23,10 @@ fn a_shuffle_reads_another_lane() {
 fn a_shuffle_stays_in_its_segment() {
     // Width 8: the segment mask is 0x18.
     assert_eq!(run("shfl.sync.idx.b32 %r0, %lane, 3, 0x181f, -1;"), lanes(|l| l & 24 | 3));
-    assert_eq!(run("shfl.sync.down.b32 %r0, %lane, 4, 0x1807, -1;"), lanes(|l| if l % 8 < 4 { l + 4 } else { l }));
+    assert_eq!(
+        run("shfl.sync.down.b32 %r0, %lane, 4, 0x1807, -1;"),
+        lanes(|l| if l % 8 < 4 { l + 4 } else { l })
+    );
     let body = "shfl.sync.up.b32 %r1|%p0, %lane, 4, 0x1800, -1; selp.u32 %r0, %r1, 99, %p0;";
     assert_eq!(run(body), lanes(|l| if l % 8 >= 4 { l - 4 } else { 99 }));
 }
@@ -44,7 +47,9 @@ fn a_shuffle_gathers_lanes_that_have_parted() {
 fn shuffles_in_a_row_by_parted_lanes_do_not_mix() {
     let arm = "shfl.sync.bfly.b32 %r1, %r1, 16, 31, -1; add.u32 %r1, %r1, 1; shfl.sync.bfly.b32 %r1, %r1, 16, 31, -1;
         add.u32 %r0, %r1, 1;";
-    let body = format!("mul.lo.u32 %r1, %lane, 10; setp.lt.u32 %p0, %lane, 16; @%p0 bra A; {arm} bra END; A: {arm} END:");
+    let body = format!(
+        "mul.lo.u32 %r1, %lane, 10; setp.lt.u32 %p0, %lane, 16; @%p0 bra A; {arm} bra END; A: {arm} END:"
+    );
     assert_eq!(run(&body), lanes(|l| l * 10 + 2));
 }
 
@@ -59,14 +64,26 @@ fn votes_hear_every_member() {
     let setup = "setp.lt.u32 %p0, %lane, 3;";
     assert_eq!(run(&format!("{setup} vote.sync.ballot.b32 %r0, %p0, -1;")), lanes(|_| 7));
     assert_eq!(run(&format!("{setup} vote.sync.ballot.b32 %r0, !%p0, -1;")), lanes(|_| !7));
-    assert_eq!(run(&format!("{setup} vote.sync.any.pred %p1, %p0, -1; selp.u32 %r0, 1, 0, %p1;")), lanes(|_| 1));
-    assert_eq!(run(&format!("{setup} vote.sync.all.pred %p1, %p0, -1; selp.u32 %r0, 1, 0, %p1;")), lanes(|_| 0));
-    assert_eq!(run(&format!("{setup} vote.sync.uni.pred %p1, %p0, -1; selp.u32 %r0, 1, 0, %p1;")), lanes(|_| 0));
+    assert_eq!(
+        run(&format!("{setup} vote.sync.any.pred %p1, %p0, -1; selp.u32 %r0, 1, 0, %p1;")),
+        lanes(|_| 1)
+    );
+    assert_eq!(
+        run(&format!("{setup} vote.sync.all.pred %p1, %p0, -1; selp.u32 %r0, 1, 0, %p1;")),
+        lanes(|_| 0)
+    );
+    assert_eq!(
+        run(&format!("{setup} vote.sync.uni.pred %p1, %p0, -1; selp.u32 %r0, 1, 0, %p1;")),
+        lanes(|_| 0)
+    );
 }
 
 #[test]
 fn matches_find_lanes_with_the_same_value() {
-    assert_eq!(run("and.b32 %r1, %lane, 1; match.any.sync.b32 %r0, %r1, -1;"), lanes(|l| if l % 2 == 0 { 0x5555_5555 } else { 0xaaaa_aaaa }));
+    assert_eq!(
+        run("and.b32 %r1, %lane, 1; match.any.sync.b32 %r0, %r1, -1;"),
+        lanes(|l| if l % 2 == 0 { 0x5555_5555 } else { 0xaaaa_aaaa })
+    );
     let body = "mov.u32 %r1, 4; match.all.sync.b32 %r2|%p0, %r1, -1; selp.u32 %r0, %r2, 0, %p0;";
     assert_eq!(run(body), lanes(|_| u32::MAX));
 }

@@ -59,7 +59,6 @@ fn update<T: Word, const SPACE: u8>(
         // SAFETY: `translate` checked the address and its alignment.
         let old = unsafe { T::update(at, |old| f(old, b, c)) };
         cx.watched = addr;
-        if std::env::var_os("TRACE").is_some() { eprintln!("w{} lane {lane} {} pc {} atom {addr:x} -> d", cx.warp.index, cx.grid.program().functions[cx.function as usize].name, cx.pc); }
         if f(old, b, c) != old {
             cx.effects += 1;
             cx.warp.note_update(addr, lane as u32);

@@ -58,13 +58,19 @@ impl Barrier {
 impl Context<'_> {
     /// The warp arrives at the barriers that its splits have come to.
     pub fn arrive_at_barriers(&mut self) {
-        while let Some(first) = self.warp.splits.iter().position(|s| matches!(s.state, State::AtBarrier { .. })) {
-            let State::AtBarrier { id, count, wait, .. } = self.warp.splits[first].state else { unreachable!() };
+        while let Some(first) =
+            self.warp.splits.iter().position(|s| matches!(s.state, State::AtBarrier { .. }))
+        {
+            let State::AtBarrier { id, count, wait, .. } = self.warp.splits[first].state else {
+                unreachable!()
+            };
             let generation = self.block.barriers[id as usize].generation;
             let mut votes = Votes::default();
             for split in &mut self.warp.splits {
                 match split.state {
-                    State::AtBarrier { id: its, wait: waits, votes: yes, .. } if its == id && waits == wait => {
+                    State::AtBarrier { id: its, wait: waits, votes: yes, .. }
+                        if its == id && waits == wait =>
+                    {
                         votes.yes += (yes & split.mask).count_ones();
                         votes.all += split.mask.count_ones();
                         split.state = State::InBarrier { id, generation };
@@ -76,7 +82,6 @@ impl Context<'_> {
                     _ => {}
                 }
             }
-            if std::env::var_os("TRACE").is_some() { eprintln!("w{} arrives {id} count {count} wait {wait} gen {generation} arrived {} in {}", self.warp.index, self.block.barriers[id as usize].arrived, self.grid.program().functions[self.warp.frames[self.warp.splits[first].frame].function as usize].name); }
             let threads = self.block.live_warps * LANES as u32;
             self.block.barriers[id as usize].arrive(count, votes, threads);
         }
@@ -85,7 +90,7 @@ impl Context<'_> {
     fn at_barrier(&mut self, i: &Inst, mask: u32, wait: bool, votes: u32) -> Flow {
         let first = mask.trailing_zeros() as usize;
         let (id, count) = (self.lane::<u32>(i.a, first), self.lane::<u32>(i.b, first));
-        if id as usize >= BARRIERS || !count.is_multiple_of(LANES as u32) {
+        if id as usize >= BARRIERS || count % LANES as u32 != 0 {
             let note = format!("barrier {id} of {count} threads: there are {BARRIERS}, for whole warps");
             return self.fail(FaultKind::IllegalInstruction, first, note);
         }

@@ -130,7 +130,8 @@ impl Block {
         for (warp, id, _) in self.waits() {
             let Barrier { arrived, expected, .. } = self.state.barriers[id as usize];
             let expected = if expected == 0 { self.state.live_warps * LANES as u32 } else { expected };
-            note += &format!("\n    warp {} at barrier {id} ({arrived} of {expected} threads there)", warp.index);
+            note +=
+                &format!("\n    warp {} at barrier {id} ({arrived} of {expected} threads there)", warp.index);
         }
         let (first, ..) = self.waits().next().expect("somebody waits");
         let split = &first.splits[0];

@@ -10,8 +10,7 @@ impl Context<'_> {
     pub fn owe(&mut self, pc: u32) {
         let shared = self.join != NONE && self.warp.joins[self.join as usize].pc == pc;
         if pc != NONE && !shared {
-            let join =
-                Join { frame: self.frame_index, pc, outer: self.join, pending: self.mask, arrived: 0 };
+            let join = Join { frame: self.frame_index, pc, outer: self.join, pending: self.mask, arrived: 0 };
             self.join = self.warp.add_join(join);
         }
     }
@@ -67,7 +66,8 @@ pub(crate) fn branch_table(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     let Some(target) = entry(cx, first) else {
         return cx.fail(FaultKind::InvalidProgramCounter, first, "the index is outside the branch table");
     };
-    let same = super::context::lanes(mask).filter(|&l| entry(cx, l) == Some(target)).fold(0, |m, l| m | 1 << l);
+    let same =
+        super::context::lanes(mask).filter(|&l| entry(cx, l) == Some(target)).fold(0, |m, l| m | 1 << l);
     if same != cx.mask {
         cx.owe(meet);
         let (others, pc) = (cx.mask & !same, cx.pc);

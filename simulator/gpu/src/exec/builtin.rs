@@ -14,9 +14,8 @@ const LONGEST: u64 = 1 << 20;
 pub(crate) fn call(cx: &mut Context<'_>, builtin: Builtin, site: &CallSite, mask: u32) -> Flow {
     cx.effects += 1;
     for lane in lanes(mask) {
-        let argument = |n: usize| {
-            site.arguments.get(n).map_or(0, |&at| cx.lane::<u64>(Slot::frame(at as usize), lane))
-        };
+        let argument =
+            |n: usize| site.arguments.get(n).map_or(0, |&at| cx.lane::<u64>(Slot::frame(at as usize), lane));
         let (a, b, c, d) = (argument(0), argument(1), argument(2), argument(3));
         let result = match builtin {
             Builtin::Vprintf => print(cx, lane, a, b),
@@ -54,7 +53,14 @@ struct Reader<'c, 'g> {
 
 impl Reader<'_, '_> {
     fn byte(&mut self, addr: u64) -> Result<u8, Flow> {
-        let at = self.cx.translate::<{ space::GENERIC }>(&Inst::new(note_ordering), self.lane, addr, 1, 1, READ)?;
+        let at = self.cx.translate::<{ space::GENERIC }>(
+            &Inst::new(note_ordering),
+            self.lane,
+            addr,
+            1,
+            1,
+            READ,
+        )?;
         // SAFETY: `translate` checked the address.
         Ok(unsafe { at.read_volatile() })
     }
@@ -99,10 +105,20 @@ fn print(cx: &mut Context<'_>, lane: usize, template: u64, arguments: u64) -> Re
     Ok(count)
 }
 
-fn assert_fail(cx: &mut Context<'_>, lane: usize, [message, file, line, function]: [u64; 4]) -> Result<u64, Flow> {
+fn assert_fail(
+    cx: &mut Context<'_>,
+    lane: usize,
+    [message, file, line, function]: [u64; 4],
+) -> Result<u64, Flow> {
     cx.refresh_views();
     let mut reader = Reader { cx, lane, next: 0 };
     let mut text = |addr| reader.text(addr).map(|t| String::from_utf8_lossy(&t).into_owned());
-    let note = format!("{}:{}: {}: assertion `{}` failed", text(file)?, line as u32, text(function)?, text(message)?);
+    let note = format!(
+        "{}:{}: {}: assertion `{}` failed",
+        text(file)?,
+        line as u32,
+        text(function)?,
+        text(message)?
+    );
     Err(cx.fail(FaultKind::Assert, lane, note))
 }

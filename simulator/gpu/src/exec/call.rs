@@ -22,9 +22,7 @@ impl Context<'_> {
             let site = &program.functions[self.function as usize].calls[call as usize];
             return builtin::call(self, builtin, site, mask);
         }
-        let caller = &program.functions[self.function as usize];
-        let base = self.warp.frames[self.frame_index].local_base;
-        let top = base + caller.local_size.next_multiple_of(16) + CALL_OVERHEAD + callee.local_size;
+        let top = self.warp.frames[self.frame_index].local_top + CALL_OVERHEAD + callee.local_size;
         if top > self.grid.local_size() {
             let lane = mask.trailing_zeros() as usize;
             let note = format!(
@@ -57,7 +55,7 @@ pub(crate) fn indirect(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     let target = cx.lane::<u64>(i.a, first);
     let offset = target.wrapping_sub(cx.grid.program().code_base);
     let function = (offset / CODE_STEP) as usize;
-    if !offset.is_multiple_of(CODE_STEP) || function >= cx.grid.program().functions.len() {
+    if offset % CODE_STEP != 0 || function >= cx.grid.program().functions.len() {
         return cx.fail(
             FaultKind::InvalidProgramCounter,
             first,

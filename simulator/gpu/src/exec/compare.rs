@@ -97,6 +97,7 @@ macro_rules! by_lane_type {
 
 /// `setp`: predicate `d` (and the second destination) from comparing `a` and `b`. Halves are compared as floats they were
 /// converted to: see `lower`.
+#[allow(clippy::neg_cmp_op_on_partial_ord, reason = "the unordered comparisons are true for NaN")]
 pub(crate) fn select_setp(compare: Compare, ty: Type) -> Option<Handler> {
     macro_rules! by {
         ($f:expr, $t:ty) => {{
@@ -112,6 +113,7 @@ pub(crate) fn select_setp(compare: Compare, ty: Type) -> Option<Handler> {
 }
 
 /// `set`: register `d` gets all ones (1.0 with `float`) where the comparison holds, else 0.
+#[allow(clippy::neg_cmp_op_on_partial_ord, reason = "the unordered comparisons are true for NaN")]
 pub(crate) fn select_set(compare: Compare, ty: Type, float: bool) -> Option<Handler> {
     macro_rules! by_integer {
         ($f:expr, $t:ty) => {{

@@ -5,7 +5,7 @@
 
 use super::block::BlockState;
 use super::lane::Lane;
-use super::warp::{Resume, Warp};
+use super::warp::{Resume, VIEWS, Warp};
 use crate::fault::FaultKind;
 use crate::ir::{FULL, Guard, Inst, LANES, Slot};
 use crate::launch::Grid;
@@ -33,9 +33,6 @@ pub(crate) struct Error {
     pub access: Option<(u64, u32, String)>,
     pub note: String,
 }
-
-/// Number of cached views; a power of two.
-const VIEWS: usize = 16;
 
 /// A warp while it runs.
 pub(crate) struct Context<'a> {
@@ -70,8 +67,6 @@ pub(crate) struct Context<'a> {
     pub watched: u64,
     /// Changes made in the whole turn.
     pub turn_effects: u32,
-    views: [View; VIEWS],
-    generation: u64,
 }
 
 impl<'a> Context<'a> {
@@ -97,8 +92,6 @@ impl<'a> Context<'a> {
             orderings: 0,
             watched: 0,
             turn_effects: 0,
-            views: [View::EMPTY; VIEWS],
-            generation: 0,
         }
     }
 
@@ -239,9 +232,9 @@ impl<'a> Context<'a> {
     #[inline(always)]
     pub fn refresh_views(&mut self) {
         let generation = self.grid.memory().generation();
-        if generation != self.generation {
-            self.generation = generation;
-            self.views = [View::EMPTY; VIEWS];
+        if generation != self.warp.views_generation {
+            self.warp.views_generation = generation;
+            self.warp.views = [View::EMPTY; VIEWS];
         }
     }
 
@@ -249,7 +242,7 @@ impl<'a> Context<'a> {
     #[inline(always)]
     pub fn view_slot(&mut self, i: &Inst) -> &mut View {
         let address = std::ptr::from_ref(i) as usize / size_of::<Inst>();
-        &mut self.views[address % VIEWS]
+        &mut self.warp.views[address % VIEWS]
     }
 }
 

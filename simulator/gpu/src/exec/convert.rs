@@ -5,6 +5,7 @@ use super::context::{Context, Flow, lanes};
 use super::half;
 use crate::ir::{Handler, Inst};
 use boomerang_ptx::types::{Modifiers, Rounding, Type};
+use std::cmp::Ordering;
 
 /// A value on its way from one type to another; both hold every value of their types exactly.
 #[derive(Clone, Copy)]
@@ -88,7 +89,9 @@ impl Conversion {
 
     fn to_float(self, value: Value) -> u64 {
         let value = match value {
-            Value::Float(x) if self.to == self.from || self.integral() => Value::Float(integral(x, self.rounding)),
+            Value::Float(x) if self.to == self.from || self.integral() => {
+                Value::Float(integral(x, self.rounding))
+            }
             other => other,
         };
         match value {
@@ -119,7 +122,7 @@ impl Conversion {
                 Value::Float(x) => x.to_bits(),
                 Value::Integer(v) => {
                     let near = v as f64;
-                    directed(near, (near as i128).cmp(&v), self.rounding, f64::next_up, f64::next_down).to_bits()
+                    directed(near, (near as i128).cmp(&v), self.rounding).to_bits()
                 }
             },
             Type::F32 | Type::Tf32 => {
@@ -128,18 +131,20 @@ impl Conversion {
                     Value::Float(x) => {
                         let near = x as f32;
                         let order = f64::from(near).partial_cmp(&x).expect("no NaN");
-                        directed(near, order, self.rounding, f32::next_up, f32::next_down)
+                        directed(near, order, self.rounding)
                     }
                     Value::Integer(v) => {
                         let near = v as f32;
-                        directed(near, (near as i128).cmp(&v), self.rounding, f32::next_up, f32::next_down)
+                        directed(near, (near as i128).cmp(&v), self.rounding)
                     }
                 };
                 let flush = self.flush && near.abs() < f32::MIN_POSITIVE;
                 let near = if flush { 0f32.copysign(near) } else { near };
                 match self.to {
                     // Ties away from zero at the 13 bits that the format lacks.
-                    Type::Tf32 if near.is_finite() => u64::from(near.to_bits().wrapping_add(0x1000) & !0x1fff),
+                    Type::Tf32 if near.is_finite() => {
+                        u64::from(near.to_bits().wrapping_add(0x1000) & !0x1fff)
+                    }
                     _ => u64::from(near.to_bits()),
                 }
             }
@@ -166,30 +171,48 @@ fn integral(x: f64, rounding: Option<Rounding>) -> f64 {
     }
 }
 
+/// A float and its neighbours.
+trait Neighbours: Copy {
+    fn is_positive(self) -> bool;
+    /// The next float in that direction (`next_up` and `next_down` of Rust 1.86).
+    fn neighbour(self, up: bool) -> Self;
+}
+
+macro_rules! neighbours {
+    ($($ty:ty)*) => {$(
+        impl Neighbours for $ty {
+            fn is_positive(self) -> bool {
+                self > 0.0
+            }
+
+            fn neighbour(self, up: bool) -> $ty {
+                match self.to_bits() {
+                    _ if self == 0.0 && up => <$ty>::from_bits(1),
+                    _ if self == 0.0 => -<$ty>::from_bits(1),
+                    bits if (self > 0.0) == up => <$ty>::from_bits(bits + 1),
+                    bits => <$ty>::from_bits(bits - 1),
+                }
+            }
+        }
+    )*};
+}
+
+neighbours! { f32 f64 }
+
 /// From the nearest value, given how it compares with the exact one, the one in the direction asked.
-fn directed<F: PartialOrd + Default + Copy>(
-    near: F,
-    order: std::cmp::Ordering,
-    rounding: Option<Rounding>,
-    up: fn(F) -> F,
-    down: fn(F) -> F,
-) -> F {
-    use std::cmp::Ordering::*;
-    let positive = near > F::default();
+fn directed<F: Neighbours>(near: F, order: Ordering, rounding: Option<Rounding>) -> F {
     match (rounding, order) {
-        (Some(Rounding::Rp), Less) => up(near),
-        (Some(Rounding::Rm), Greater) => down(near),
-        (Some(Rounding::Rz), Greater) if positive => down(near),
-        (Some(Rounding::Rz), Less) if !positive => up(near),
+        (Some(Rounding::Rp), Ordering::Less) => near.neighbour(true),
+        (Some(Rounding::Rm), Ordering::Greater) => near.neighbour(false),
+        (Some(Rounding::Rz), Ordering::Greater) if near.is_positive() => near.neighbour(false),
+        (Some(Rounding::Rz), Ordering::Less) if !near.is_positive() => near.neighbour(true),
         _ => near,
     }
 }
 
 fn small_float(x: f64, ty: Type, rounding: Option<Rounding>) -> u16 {
-    let (narrow, widen): (fn(f64) -> u16, fn(u16) -> f32) = match ty {
-        Type::F16 => (half::from_f64, half::to_f32),
-        _ => (half::bf16_from_f64, half::bf16_to_f32),
-    };
+    let narrow = if ty == Type::F16 { half::from_f64 } else { half::bf16_from_f64 };
+    let widen = if ty == Type::F16 { half::to_f32 } else { half::bf16_to_f32 };
     let near = narrow(x);
     let away = f64::from(widen(near)).abs() > x.abs();
     // The magnitude's successor and predecessor are the neighbours of the bits.

@@ -23,6 +23,8 @@ pub(crate) struct Frame {
     pub returned: u32,
     /// Where its variables lie in local memory.
     pub local_base: u32,
+    /// Where they end, those from `alloca` included.
+    pub local_top: u32,
 }
 
 /// What a call adds to the stack besides the callee's variables: its return address and saved registers, at the least.
@@ -51,7 +53,8 @@ impl IndexMut<u32> for Frames {
 impl Frames {
     /// With the activation of a kernel by the lanes `mask`.
     pub fn new(program: Arc<Program>, kernel: u32, mask: u32) -> Frames {
-        let registers = take(program.functions[kernel as usize].frame_size);
+        let code = &program.functions[kernel as usize];
+        let registers = take(code.frame_size);
         let first = Frame {
             function: kernel,
             registers,
@@ -62,6 +65,7 @@ impl Frames {
             inside: mask,
             returned: 0,
             local_base: 0,
+            local_top: code.local_size,
         };
         Frames { program, frames: vec![first], free: Vec::new() }
     }
@@ -85,7 +89,7 @@ impl Frames {
         for (word, &at) in words.take(callee.parameter_words as usize).enumerate() {
             copy_word(&from.registers, at as usize, &mut registers, word * WORD);
         }
-        let local_base = from.local_base + code.local_size.next_multiple_of(16) + CALL_OVERHEAD;
+        let local_base = from.local_top + CALL_OVERHEAD;
         let frame = Frame {
             function,
             registers,
@@ -96,6 +100,7 @@ impl Frames {
             inside: mask,
             returned: 0,
             local_base,
+            local_top: local_base + callee.local_size,
         };
         match self.free.pop() {
             Some(index) => {

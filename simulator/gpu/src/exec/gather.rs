@@ -7,25 +7,25 @@ use crate::ir::{FULL, Inst, LANES};
 use boomerang_ptx::types::{AtomicOp, Shuffle, Type};
 use std::sync::Arc;
 
-/// What the lanes that take part bring, or what to do instead.
-enum Gather {
-    All { lanes: u32, values: [u64; LANES] },
-    Wait,
+/// Who takes part, and what each brings.
+struct Gathering {
+    lanes: u32,
+    values: [u64; LANES],
 }
 
 impl Context<'_> {
-    /// Gathers the lanes `members`; `mask` are the ones that are here, with `values`.
-    fn gather(&mut self, members: u32, mask: u32, values: [u64; LANES]) -> Gather {
+    /// Gathers the lanes `members`; `mask` are the ones that are here, with `values`. `None` if they must wait.
+    fn gather(&mut self, members: u32, mask: u32, values: [u64; LANES]) -> Option<Gathering> {
         let members = members & self.warp.live | mask;
         if let Resume::Gathered(gathered) = std::mem::take(&mut self.resume) {
             let mut all = gathered.values;
             for lane in lanes(mask) {
                 all[lane] = values[lane];
             }
-            return Gather::All { lanes: members & (gathered.lanes | mask), values: all };
+            return Some(Gathering { lanes: members & (gathered.lanes | mask), values: all });
         }
         if members == mask {
-            return Gather::All { lanes: mask, values };
+            return Some(Gathering { lanes: mask, values });
         }
         for lane in lanes(mask) {
             self.warp.exchange[lane] = values[lane];
@@ -43,7 +43,7 @@ impl Context<'_> {
             }
             self.warp.merge();
         }
-        Gather::Wait
+        None
     }
 
     /// The values of a 32-bit register.
@@ -61,8 +61,8 @@ impl Context<'_> {
 pub(crate) fn warp_sync(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     let members = cx.members(i.a, mask);
     match cx.gather(members, mask, [0; LANES]) {
-        Gather::All { .. } => Flow::Next,
-        Gather::Wait => Flow::Switch,
+        Some(_) => Flow::Next,
+        None => Flow::Switch,
     }
 }
 
@@ -83,7 +83,7 @@ fn shuffle_source(kind: Shuffle, lane: u32, b: u32, c: u32) -> (u32, bool) {
 fn shuffle(cx: &mut Context<'_>, i: &Inst, mask: u32, members: u32, kind: Shuffle) -> Flow {
     let (predicate, _) = i.pair();
     let values = cx.values32(i);
-    let Gather::All { values, .. } = cx.gather(members, mask, values) else { return Flow::Switch };
+    let Some(Gathering { values, .. }) = cx.gather(members, mask, values) else { return Flow::Switch };
     let (mut out, mut inside) = ([0; LANES], 0);
     for lane in lanes(mask) {
         let (source, valid) = shuffle_source(kind, lane as u32, cx.lane(i.b, lane), cx.lane(i.c, lane));
@@ -124,12 +124,9 @@ fn poll(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Option<(u32, u32)> {
     let (flip, sync) = i.pair();
     let bits = cx.predicate(i.a) ^ flip;
     let members = if sync != 0 { cx.members(i.b, mask) } else { mask };
-    match cx.gather(members, mask, std::array::from_fn(|l| u64::from(bits >> l & 1))) {
-        Gather::All { lanes: all, values } => {
-            Some((all, lanes(all).fold(0, |yes, l| yes | (values[l] as u32) << l)))
-        }
-        Gather::Wait => None,
-    }
+    let votes = std::array::from_fn(|l| u64::from(bits >> l & 1));
+    let Gathering { lanes: all, values } = cx.gather(members, mask, votes)?;
+    Some((all, lanes(all).fold(0, |yes, l| yes | (values[l] as u32) << l)))
 }
 
 /// `vote.all`: predicate `d` says whether `a` holds in all.
@@ -169,7 +166,7 @@ pub(crate) fn active_mask(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
 /// `elect.sync`: register `d` gets the leader, predicate `imm.0` says who it is; member mask `a`.
 pub(crate) fn elect(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     let members = cx.members(i.a, mask);
-    let Gather::All { lanes, .. } = cx.gather(members, mask, [0; LANES]) else { return Flow::Switch };
+    let Some(Gathering { lanes, .. }) = cx.gather(members, mask, [0; LANES]) else { return Flow::Switch };
     let leader = lanes.trailing_zeros();
     cx.write::<u32>(i.d, mask, &[leader; LANES]);
     cx.write_predicate(crate::ir::Slot::frame(i.pair().0 as usize), mask, 1 << leader);
@@ -182,7 +179,9 @@ where
 {
     let members = cx.members(i.b, mask);
     let values = cx.read::<T>(i.a).map(u64::from);
-    let Gather::All { lanes: here, values } = cx.gather(members, mask, values) else { return Flow::Switch };
+    let Some(Gathering { lanes: here, values }) = cx.gather(members, mask, values) else {
+        return Flow::Switch;
+    };
     let same = |lane: usize| lanes(here).filter(|&l| values[l] == values[lane]).fold(0, |m, l| m | 1 << l);
     let (mut out, mut agreed) = ([0; LANES], 0);
     for lane in lanes(mask) {
@@ -217,7 +216,9 @@ where
 fn redux(cx: &mut Context<'_>, i: &Inst, mask: u32, f: impl Fn(u32, u32) -> u32) -> Flow {
     let members = cx.members(i.b, mask);
     let values = cx.values32(i);
-    let Gather::All { lanes: here, values } = cx.gather(members, mask, values) else { return Flow::Switch };
+    let Some(Gathering { lanes: here, values }) = cx.gather(members, mask, values) else {
+        return Flow::Switch;
+    };
     let total = lanes(here).map(|l| values[l] as u32).reduce(f).expect("a lane executes it");
     cx.write::<u32>(i.d, mask, &[total; LANES]);
     Flow::Next

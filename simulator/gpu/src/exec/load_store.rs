@@ -96,7 +96,7 @@ impl Context<'_> {
                 let view = self.grid.view(addr)?;
                 *self.view_slot(i) = view;
                 // An aligned read that begins inside may end behind, as no page ends there: string functions read whole words.
-                let inside = addr.checked_add(size)? <= view.high || what == READ && addr.is_multiple_of(size);
+                let inside = addr.checked_add(size)? <= view.high || what == READ && addr % size == 0;
                 inside.then(|| addr.wrapping_add(view.delta) as *mut u8)
             }
             _ => None,
@@ -182,10 +182,7 @@ pub(crate) fn store<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, 
 }
 
 /// `ld.param` in a function: `d` gets part of word `a`, from bit `imm`.
-pub(crate) fn load_word<T: Lane>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow
-where
-    T: Truncated,
-{
+pub(crate) fn load_word<T: Truncated>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     let shift = i.imm;
     cx.map1(i, mask, |word: u64| T::truncate(word >> shift))
 }
@@ -307,5 +304,40 @@ pub(crate) fn local_address(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     let window = cx.lane::<u64>(i.a, 0);
     let base = u64::from(cx.warp.frames[cx.frame_index].local_base);
     cx.write::<u64>(i.d, mask, &[window + base.wrapping_add(i.imm); LANES]);
+    Flow::Next
+}
+
+/// `alloca`: `d` gets the local address of `a` bytes more of the frame, aligned to `imm`. All lanes get the same room, as large as the
+/// one that wants most needs.
+pub(crate) fn alloca(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+    let most = lanes(mask).map(|lane| cx.lane::<u64>(i.a, lane)).max().unwrap_or(0);
+    let frame = &mut cx.warp.frames[cx.frame_index];
+    let at = u64::from(frame.local_top).next_multiple_of(i.imm);
+    let end = at.saturating_add(most).saturating_add(15) & !15;
+    if end > u64::from(cx.grid.local_size()) {
+        let note = format!("alloca of {most} bytes, a thread has {} of stack", cx.grid.local_size());
+        return cx.fail(FaultKind::StackOverflow, mask.trailing_zeros() as usize, note);
+    }
+    frame.local_top = end as u32;
+    cx.write::<u64>(i.d, mask, &[at; LANES]);
+    Flow::Next
+}
+
+/// `stacksave`: `d` gets the end of the frame's variables.
+pub(crate) fn stack_save(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+    let top = u64::from(cx.warp.frames[cx.frame_index].local_top);
+    cx.write::<u64>(i.d, mask, &[top; LANES]);
+    Flow::Next
+}
+
+/// `stackrestore`: frees what was allocated since the save of `a`. Where lanes have parted nothing is freed before the return, as
+/// the others may still use theirs.
+pub(crate) fn stack_restore(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+    let top = cx.lane::<u64>(i.a, mask.trailing_zeros() as usize);
+    let frame = &mut cx.warp.frames[cx.frame_index];
+    let base = u64::from(frame.local_base);
+    if frame.inside == mask && (base..=u64::from(frame.local_top)).contains(&top) {
+        frame.local_top = top as u32;
+    }
     Flow::Next
 }

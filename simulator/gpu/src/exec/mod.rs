@@ -3,6 +3,7 @@
 pub(crate) mod alu;
 pub(crate) mod atomics;
 pub(crate) mod barrier;
+pub(crate) mod bits;
 pub(crate) mod block;
 pub(crate) mod branch;
 pub(crate) mod builtin;

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 struct Entry {
     grid: Arc<Grid>,
     /// Resident blocks that no worker has in hand.
-    queue: VecDeque<Block>,
+    queue: VecDeque<Box<Block>>,
     /// How many blocks have been made resident.
     begun: u64,
     finished: u64,
@@ -84,7 +84,7 @@ impl Entry {
 
 enum Job {
     Begin(u64),
-    Continue(Block),
+    Continue(Box<Block>),
 }
 
 struct State {
@@ -142,7 +142,10 @@ impl Pool {
             let shared = shared.clone();
             let seed = seed.wrapping_add(n as u64);
             let work = move || work(&shared, Random::new(seed));
-            thread::Builder::new().name(format!("gpu-worker-{n}")).spawn(work).expect("a thread can be started")
+            thread::Builder::new()
+                .name(format!("gpu-worker-{n}"))
+                .spawn(work)
+                .expect("a thread can be started")
         };
         let workers = (0..workers.max(1)).map(start).collect();
         Pool { shared, workers }
@@ -161,7 +164,7 @@ impl Drop for Pool {
 }
 
 /// Runs a grid on its device's workers.
-pub(crate) fn run(grid: Arc<Grid>) -> Result<Stats, Fault> {
+pub(crate) fn run(grid: Arc<Grid>) -> Result<Stats, Box<Fault>> {
     let device = grid.device().clone();
     let shared = &device.pool().shared;
     let mut state = shared.state.lock().unwrap();
@@ -173,18 +176,32 @@ pub(crate) fn run(grid: Arc<Grid>) -> Result<Stats, Fault> {
     let entry = state.entries.swap_remove(at);
     drop(state);
     match entry.fault {
-        Some(fault) => Err(*fault),
+        Some(fault) => Err(fault),
         None => Ok(entry.stats),
     }
 }
 
-/// Rounds without progress after which a worker, having looked at every resident block, first yields, then sleeps a little: what
+/// How many rounds a worker gives a block that makes progress before it takes another.
+const ROUNDS: usize = 32;
+/// Rounds without progress, for each resident block, after which a worker first yields, then sleeps a little: what
 /// such blocks wait for is a change of memory by the host or another device, of which no event tells.
+const FRUITLESS: usize = 4;
 const YIELDS: u32 = 32;
 const NAP: Duration = Duration::from_micros(20);
 /// When nothing has made progress for so long, and nobody waits for the host, lanes go on that wait for others of their warp: only they
 /// can still bring what all wait for. Longer than any round takes.
 const STUCK: Duration = Duration::from_millis(100);
+
+/// Some rounds of a block, up to one without progress.
+fn rounds(block: &mut Block, grid: &Grid, random: &mut Random, stuck: bool, stats: &mut Stats) -> Round {
+    for _ in 1..ROUNDS {
+        match block.round(grid, random, stuck, stats) {
+            Round::More(Idle::No) => {}
+            other => return other,
+        }
+    }
+    block.round(grid, random, stuck, stats)
+}
 
 fn work(shared: &Shared, mut random: Random) {
     let mut fruitless = 0;
@@ -201,19 +218,23 @@ fn work(shared: &Shared, mut random: Random) {
         let resident = state.resident();
         let stuck = state.active.elapsed() > STUCK;
         drop(state);
-        if fruitless > resident {
-            if naps < YIELDS { thread::yield_now() } else { thread::sleep(NAP) }
+        if fruitless > FRUITLESS * resident + FRUITLESS {
+            if naps < YIELDS {
+                thread::yield_now()
+            } else {
+                thread::sleep(NAP)
+            }
             naps = naps.saturating_add(1);
             fruitless = 0;
         }
         let mut block = match job {
-            Job::Begin(flat) => Block::new(&grid, flat),
+            Job::Begin(flat) => Box::new(Block::new(&grid, flat)),
             Job::Continue(block) => block,
         };
         let mut stats = Stats::default();
         let round = match grid.cancelled() {
             true => Round::Fault(Box::new(grid.cancellation())),
-            false => block.round(&grid, &mut random, stuck, &mut stats),
+            false => rounds(&mut block, &grid, &mut random, stuck, &mut stats),
         };
         let idle = if let Round::More(idle) = round { idle } else { Idle::No };
         if idle == Idle::No {

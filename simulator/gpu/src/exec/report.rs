@@ -11,9 +11,8 @@ pub(crate) fn location(program: &Program, function: u32, pc: u32) -> Location {
     let origin = function.origins.get(pc as usize).copied().unwrap_or_default();
     let object = &program.objects.get(function.object as usize);
     let text = object.and_then(|o| o.text.get(origin.text.0 as usize..origin.text.1 as usize));
-    let source = origin.file.checked_sub(1).map(|file| {
-        (program.files[file as usize].to_string(), origin.source_line)
-    });
+    let source =
+        origin.file.checked_sub(1).map(|file| (program.files[file as usize].to_string(), origin.source_line));
     Location {
         function: function.name.clone(),
         object: object.map_or_else(String::new, |o| o.name.clone()),

@@ -31,51 +31,59 @@ pub(crate) enum Idle {
 /// Turns in a row without progress after which lanes that wait go on without the spinning ones, if one of them made the last update
 /// of the word that these watch: it holds the lock, and has come out of the loop ahead of the others.
 const PATIENCE: u32 = 4;
-/// A time slice, in instructions, of a split that made no progress in its last.
-const IDLE_SLICE: u32 = 128;
+/// The least time slice of a split, in instructions.
+const LEAST_SHARE: u32 = 16;
 
 impl Context<'_> {
     /// Runs the warp for about `slice` instructions. `stuck`: nothing on the device has made progress for some time.
     pub fn turn(&mut self, slice: u32, stuck: bool) -> Outcome {
         self.wake();
         let (mut idle, mut held) = (Idle::OnDevice, false);
-        let mut left = if self.warp.idle_turns > 0 { IDLE_SLICE.min(slice) } else { slice };
-        let turns = self.warp.splits.len();
-        let share = (left / turns.max(1) as u32).max(IDLE_SLICE);
-        // Every ready split gets a share; splits that appear meanwhile run until the slice is used up.
-        let mut served = 0;
-        while left > 0 || served < turns {
-            let Some(index) = self.warp.splits.iter().position(|s| s.state == State::Ready) else { break };
-            let split = self.warp.splits.remove(index);
-            self.load(split);
-            (self.effects, self.orderings) = (0, 0);
-            self.budget = share;
-            let flow = self.execute();
-            self.turn_effects += self.effects;
-            left = left.saturating_sub((share - self.budget).max(1));
-            served += 1;
-            match flow {
-                Flow::Fault => return Outcome::Fault(self.error.take().expect("a fault leaves its error")),
-                Flow::Switch => idle = Idle::No,
-                // Preempted: to the end of the line.
-                Flow::Next | Flow::Jump => {
-                    let split = self.saved(State::Ready);
-                    self.warp.splits.push(split);
-                    idle = idle.max(self.idleness());
-                    held |= self.warp.updater_waits(self.watched);
+        let mut left = slice;
+        loop {
+            // Every ready split gets a share; splits that appear meanwhile run until the slice is used up.
+            let turns = self.warp.splits.len();
+            let share = (slice / turns.max(1) as u32).max(LEAST_SHARE);
+            let mut served = 0;
+            while left > 0 || served < turns {
+                let Some(index) = self.warp.splits.iter().position(|s| s.state == State::Ready) else {
+                    break;
+                };
+                let split = self.warp.splits.remove(index);
+                self.load(split);
+                (self.effects, self.orderings) = (0, 0);
+                self.budget = share;
+                let flow = self.execute();
+                self.turn_effects += self.effects;
+                left = left.saturating_sub((share - self.budget).max(1));
+                served += 1;
+                match flow {
+                    Flow::Fault => {
+                        return Outcome::Fault(self.error.take().expect("a fault leaves its error"));
+                    }
+                    Flow::Switch => idle = Idle::No,
+                    // Preempted: to the end of the line.
+                    Flow::Next | Flow::Jump => {
+                        let split = self.saved(State::Ready);
+                        self.warp.splits.push(split);
+                        idle = idle.max(self.idleness());
+                        held |= self.warp.updater_waits(self.watched);
+                    }
                 }
             }
-        }
-        if self.warp.live == 0 {
-            return Outcome::Done;
-        }
-        if self.warp.splits.iter().any(|s| s.state == State::Ready) {
-            return Outcome::Sliced(self.sliced(idle, held, stuck));
-        }
-        self.arrive_at_barriers();
-        self.wake();
-        if self.warp.splits.iter().any(|s| s.state == State::Ready) {
-            return Outcome::Sliced(Idle::No);
+            if self.warp.live == 0 {
+                return Outcome::Done;
+            }
+            if self.any_ready() {
+                return Outcome::Sliced(self.sliced(idle, held, stuck));
+            }
+            self.arrive_at_barriers();
+            self.wake();
+            if !self.any_ready() {
+                break;
+            }
+            // The last to arrive goes on at once: see `SLICE`.
+            left = left.max(LEAST_SHARE);
         }
         if self.warp.splits.iter().any(|s| matches!(s.state, State::InBarrier { .. })) {
             return Outcome::Waiting;
@@ -86,6 +94,10 @@ impl Context<'_> {
         let note = "its lanes wait for each other at warp-wide instructions".into();
         let lane = self.warp.live.trailing_zeros();
         Outcome::Fault(Box::new(Error { kind: FaultKind::Deadlock, lane, access: None, note }))
+    }
+
+    fn any_ready(&self) -> bool {
+        self.warp.splits.iter().any(|s| s.state == State::Ready)
     }
 
     /// Whether the split that has just used up its share made progress.
@@ -114,13 +126,12 @@ impl Context<'_> {
     /// Readies the splits whose barrier has let them go.
     fn wake(&mut self) {
         let mut woken = false;
-        for index in 0..self.warp.splits.len() {
-            if let State::InBarrier { id, generation } = self.warp.splits[index].state
-                && self.block.barriers[id as usize].generation != generation
-            {
-                let split = &mut self.warp.splits[index];
+        for split in &mut self.warp.splits {
+            let State::InBarrier { id, generation } = split.state else { continue };
+            let barrier = &self.block.barriers[id as usize];
+            if barrier.generation != generation {
                 split.state = State::Ready;
-                split.resume = Resume::Passed(self.block.barriers[id as usize].votes(generation));
+                split.resume = Resume::Passed(barrier.votes(generation));
                 woken = true;
             }
         }

@@ -8,6 +8,7 @@
 use super::barrier::Votes;
 use super::frames::Frames;
 use crate::ir::{LANES, NONE};
+use crate::mem::View;
 use std::sync::Arc;
 
 /// Why a split doesn't run.
@@ -88,6 +89,8 @@ pub(crate) struct Join {
     pub arrived: u32,
 }
 
+/// How many views a warp keeps; a power of two.
+pub(crate) const VIEWS: usize = 16;
 /// How many updates a warp remembers.
 const UPDATES: usize = 8;
 
@@ -104,6 +107,9 @@ pub(crate) struct Warp {
     pub frames: Frames,
     /// Local memory, lane by lane; empty until first used.
     pub local: Vec<u64>,
+    /// The allocations last accessed, by instruction, and the table's generation that they are of.
+    pub views: [View; VIEWS],
+    pub views_generation: u64,
     /// What each lane brought to the warp-wide instruction at which it waits.
     pub exchange: [u64; LANES],
     /// Turns in a row in which every split only looked at memory.
@@ -124,6 +130,8 @@ impl Warp {
             free_joins: Vec::new(),
             frames,
             local: Vec::new(),
+            views: [View::EMPTY; VIEWS],
+            views_generation: 0,
             exchange: [0; LANES],
             idle_turns: 0,
             updates: [(0, 0); UPDATES],

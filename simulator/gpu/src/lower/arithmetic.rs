@@ -1,7 +1,7 @@
 //! Arithmetic, comparisons, conversions: which routine, and which types its operands have.
 
 use super::function::{Lowered, Lowering};
-use crate::exec::{alu, compare, convert, float};
+use crate::exec::{alu, bits, compare, convert, float};
 use crate::ir::{Handler, Slot, pair};
 use boomerang_ptx::ast::*;
 
@@ -29,13 +29,13 @@ impl Lowering<'_> {
             }
             Cvt => self.lower_cvt(i),
             Bfi => {
-                let run: Handler = if ty.size() == 8 { alu::insert::<u64> } else { alu::insert::<u32> };
+                let run: Handler = if ty.size() == 8 { bits::insert::<u64> } else { bits::insert::<u32> };
                 let length = self.value(&i.operands[4], Type::U32)?;
                 self.lower_typed(i, run, length.bits().into(), ty, &[ty, ty, Type::U32])
             }
             Lop3 => match i.operands.get(4) {
                 Some(Operand::Integer(table)) if m.combine.is_none() => {
-                    self.lower_typed(i, alu::lop3, *table, ty, &[ty; 3])
+                    self.lower_typed(i, bits::lop3, *table, ty, &[ty; 3])
                 }
                 _ => Err("such a form".into()),
             },

@@ -61,7 +61,8 @@ impl Lowering<'_> {
                 (NONE, Some(register), self.body.prototypes[prototype.index()].clone())
             }
             Callee::OneOf(register, list) => {
-                let first = self.body.call_targets[list.index()].first().ok_or("the list of targets is empty")?;
+                let first =
+                    self.body.call_targets[list.index()].first().ok_or("the list of targets is empty")?;
                 (NONE, Some(register), signature(*first))
             }
         })

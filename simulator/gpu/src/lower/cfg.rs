@@ -10,11 +10,8 @@ pub(super) fn meeting_points(body: &Body) -> Vec<Option<u32>> {
     let dominators = graph.post_dominators();
     let mut points = vec![None; body.instructions.len()];
     for (block, &(_, end)) in graph.blocks.iter().enumerate() {
-        if graph.successors[block].len() > 1
-            && let Some(meet) = dominators[block]
-        {
-            points[end as usize - 1] = Some(graph.blocks[meet].0);
-        }
+        let meet = dominators[block].filter(|_| graph.successors[block].len() > 1);
+        points[end as usize - 1] = meet.map(|meet| graph.blocks[meet].0);
     }
     points
 }
@@ -51,7 +48,10 @@ impl Graph {
         let mut leaders = BTreeSet::from([0, end]);
         leaders.extend(body.labels.iter().map(|l| l.target));
         for (at, instruction) in body.instructions.iter().enumerate() {
-            if matches!(instruction.opcode, Opcode::Bra | Opcode::Brx | Opcode::Ret | Opcode::Exit | Opcode::Trap) {
+            if matches!(
+                instruction.opcode,
+                Opcode::Bra | Opcode::Brx | Opcode::Ret | Opcode::Exit | Opcode::Trap
+            ) {
                 leaders.insert(at as u32 + 1);
             }
         }
@@ -90,7 +90,7 @@ impl Graph {
             roots = match exits.is_empty() {
                 false => exits,
                 // Only endless loops are left: take the last block for the end of one.
-                true => match (0..self.blocks.len()).filter(left).next_back() {
+                true => match (0..self.blocks.len()).rfind(left) {
                     Some(last) => vec![last],
                     None => return result,
                 },
@@ -119,7 +119,8 @@ impl Graph {
                 let next = if block == self.end() { &[][..] } else { &self.successors[block][..] };
                 // Lanes that loop for ever never come: nobody waits for them.
                 let root = root.or(next.iter().any(|&s| endless[s]).then_some(0));
-                let reached = next.iter().map(|&s| rank[s]).filter(|&r| r != usize::MAX && parent[r] != usize::MAX);
+                let reached =
+                    next.iter().map(|&s| rank[s]).filter(|&r| r != usize::MAX && parent[r] != usize::MAX);
                 let meet = root.into_iter().chain(reached).reduce(|mut a, mut b| {
                     while a != b {
                         if a > b { a = parent[a] } else { b = parent[b] }

@@ -9,7 +9,9 @@ impl Lowering<'_> {
     pub(super) fn lower_control(&mut self, n: usize, i: &Instruction) -> Lowered {
         match i.opcode {
             Opcode::Bra => {
-                let Operand::Label(label) = i.operands[0] else { return Err("the target is no label".into()) };
+                let Operand::Label(label) = i.operands[0] else {
+                    return Err("the target is no label".into());
+                };
                 let target = self.body.labels[label.index()].target;
                 self.emit_jump(Inst::new(branch::branch), target, self.meeting[n]);
             }
@@ -20,7 +22,11 @@ impl Lowering<'_> {
                 let list = &self.body.branch_targets[list.index()];
                 let targets: Vec<u32> = list.iter().map(|l| self.body.labels[l.index()].target).collect();
                 let a = self.value(&i.operands[0], Type::U32)?;
-                self.emit_table_jump(Inst { a, ..Inst::new(branch::branch_table) }, &targets, self.meeting[n]);
+                self.emit_table_jump(
+                    Inst { a, ..Inst::new(branch::branch_table) },
+                    &targets,
+                    self.meeting[n],
+                );
             }
             Opcode::Ret => self.lower_return()?,
             Opcode::Exit => self.emit(Inst::new(branch::exit)),

@@ -2,9 +2,11 @@
 
 use super::cfg;
 use super::place::Placement;
-use crate::exec::{branch, moves, special};
 use crate::exec::frames::WORD;
-use crate::ir::{self, Builtin, CallSite, Guard, Handler, Inst, LANES, Line, NONE, Origin, REGISTER_ALIGN, Slot, pair};
+use crate::exec::{branch, moves, special};
+use crate::ir::{
+    self, Builtin, CallSite, Guard, Handler, Inst, LANES, Line, NONE, Origin, REGISTER_ALIGN, Slot, pair,
+};
 use boomerang_ptx::Program;
 use boomerang_ptx::ast::*;
 use std::collections::HashMap;
@@ -135,7 +137,8 @@ impl<'a> Lowering<'a> {
                 self.emit(Inst::new(branch::join));
             }
             self.used = [0; 2];
-            self.instruction(n, instruction).map_err(|e| at(&self, format!("{}: {e}", instruction.opcode)))?;
+            self.instruction(n, instruction)
+                .map_err(|e| at(&self, format!("{}: {e}", instruction.opcode)))?;
             self.guard = None;
         }
         self.starts.push(self.code.len() as u32);
@@ -206,14 +209,14 @@ impl<'a> Lowering<'a> {
             };
             self.registers.push(slot);
         }
-        let mut local = 0;
+        let mut local = 0u64;
         for variable in &self.body.variables {
             let at = if variable.space == Space::Param {
                 let at = self.frame_size;
                 self.frame_size += words(variable.size()) * WORD;
                 at
             } else {
-                let at = (local as u64).next_multiple_of(variable.align.max(1).into());
+                let at = local.next_multiple_of(variable.align.max(1).into());
                 local = at + variable.size();
                 at as usize
             };
@@ -356,7 +359,9 @@ impl<'a> Lowering<'a> {
                 self.lower_control(n, instruction)
             }
             Call => self.lower_call(instruction),
-            Ld | Ldu | St | Atom | Red | Cvta | Isspacep => self.lower_memory(instruction),
+            Ld | Ldu | St | Atom | Red | Cvta | Isspacep | Alloca | Stacksave | Stackrestore => {
+                self.lower_memory(instruction)
+            }
             Mov => self.lower_mov(instruction),
             Shfl | Vote | Match | Redux | Elect | Activemask => self.lower_warp(instruction),
             Vadd | Vsub | Vabsdiff | Vmin | Vmax | Vshl | Vshr | Vset => self.lower_video(instruction),

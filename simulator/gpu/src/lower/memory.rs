@@ -3,7 +3,7 @@
 use super::function::{Lowered, Lowering};
 use crate::exec::frames::WORD;
 use crate::exec::{alu, atomics, load_store, moves};
-use crate::ir::{Inst, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Slot};
+use crate::ir::{Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Slot};
 use boomerang_ptx::ast::*;
 
 /// Where an access goes.
@@ -27,8 +27,31 @@ impl Lowering<'_> {
                 self.emit_op(moves::is_in_space, window, d, [a; 3]);
                 Ok(())
             }
+            Opcode::Alloca | Opcode::Stacksave | Opcode::Stackrestore => self.lower_stack(i),
             _ => self.lower_atomic(i),
         }
+    }
+
+    fn lower_stack(&mut self, i: &Instruction) -> Lowered {
+        if i.opcode == Opcode::Stackrestore {
+            let a = self.value(&i.operands[0], Type::U64)?;
+            self.emit_op(load_store::stack_restore, 0, Slot::UNUSED, [a; 3]);
+            return Ok(());
+        }
+        let (run, a, align): (Handler, _, _) = match (i.operands.get(1), i.operands.get(2)) {
+            (None, _) => (load_store::stack_save, Slot::UNUSED, 0),
+            (Some(size), align) => {
+                let align = match align {
+                    Some(Operand::Integer(align)) => *align,
+                    _ => 8,
+                };
+                (load_store::alloca, self.value(size, Type::U64)?, align)
+            }
+        };
+        let d = self.destination(&i.operands[0], Type::U64)?;
+        self.emit_op(run, align, d.slot, [a; 3]);
+        self.finish(d);
+        Ok(())
     }
 
     fn place(&mut self, operand: &Operand, space: Option<Space>) -> Lowered<Place> {
@@ -74,7 +97,8 @@ impl Lowering<'_> {
         let elements = self.elements(&i.operands[0]);
         match self.place(&i.operands[1], m.space)? {
             Place::Word(at, offset) => {
-                let run = load_store::select_load_word(size, signed).ok_or_else(|| format!("the type {ty}"))?;
+                let run =
+                    load_store::select_load_word(size, signed).ok_or_else(|| format!("the type {ty}"))?;
                 for (n, element) in elements.iter().enumerate() {
                     let (offset, _) = Self::nth(offset, n, size, 1);
                     let word = Slot::frame(at + offset as usize / 8 * WORD);
@@ -84,7 +108,8 @@ impl Lowering<'_> {
                 }
             }
             Place::Memory(mut base, offset, space) => {
-                let run = load_store::select_load(size, signed, space).ok_or_else(|| format!("the type {ty}"))?;
+                let run =
+                    load_store::select_load(size, signed, space).ok_or_else(|| format!("the type {ty}"))?;
                 if elements.len() > 1 {
                     // A copy, as an element may be loaded into the register that holds the address.
                     let copy = self.temporary(8);

@@ -41,7 +41,8 @@ pub(crate) fn lower(
         functions.push(lower_function(program, function, &objects, placement, &mut files)?);
     }
     let mut kernels = Vec::new();
-    for (index, function) in program.functions.iter().enumerate().filter(|(_, f)| f.entry && f.body.is_some()) {
+    for (index, function) in program.functions.iter().enumerate().filter(|(_, f)| f.entry && f.body.is_some())
+    {
         kernels.push(kernel(function, index as u32, &functions));
     }
     Ok(ir::Program {

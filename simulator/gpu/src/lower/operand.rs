@@ -64,7 +64,9 @@ impl Lowering<'_> {
     /// A register of type `own` as one of 64 bits, or not.
     fn as_wide(&mut self, slot: Slot, own: Type, wide: bool) -> Lowered<Slot> {
         let run: Handler = match (own.size() == 8, wide) {
-            (false, true) => moves::select_widen(own.size(), own.is_signed()).ok_or("a register of this width")?,
+            (false, true) => {
+                moves::select_widen(own.size(), own.is_signed()).ok_or("a register of this width")?
+            }
             (true, false) => moves::narrow,
             _ => return Ok(slot),
         };
@@ -129,7 +131,9 @@ impl Lowering<'_> {
             return Err("a predicate can't hold the result".into());
         }
         let then: Handler = match (own.size() == 8, wide) {
-            (true, false) => moves::select_widen(ty.size(), ty.is_signed()).ok_or("a result of this width")?,
+            (true, false) => {
+                moves::select_widen(ty.size(), ty.is_signed()).ok_or("a result of this width")?
+            }
             (false, true) => moves::narrow,
             _ => return Ok(Destination { slot, then: None }),
         };
@@ -148,7 +152,9 @@ impl Lowering<'_> {
         match operand {
             Operand::Register(id) if self.is_predicate(*id) => Ok((self.registers[id.index()], 0)),
             Operand::Negated(id) if self.is_predicate(*id) => Ok((self.registers[id.index()], !0)),
-            Operand::Integer(value) => Ok((self.constant(if *value != 0 { 0xffff_ffff } else { 0 }, false), 0)),
+            Operand::Integer(value) => {
+                Ok((self.constant(if *value != 0 { 0xffff_ffff } else { 0 }, false), 0))
+            }
             _ => Err("a predicate is expected".into()),
         }
     }
@@ -172,9 +178,10 @@ impl Lowering<'_> {
         match operand {
             Operand::Vector(list) => list.clone(),
             Operand::Register(id) => match self.body.registers[id.index()].vector {
-                Some(vector) => {
-                    COMPONENTS[..vector.elements().min(4)].iter().map(|c| Operand::Component(*id, *c)).collect()
-                }
+                Some(vector) => COMPONENTS[..vector.elements().min(4)]
+                    .iter()
+                    .map(|c| Operand::Component(*id, *c))
+                    .collect(),
                 None => vec![operand.clone()],
             },
             _ => vec![operand.clone()],

@@ -34,9 +34,8 @@ impl Arena {
     /// Gives back what `take` gave.
     pub fn give(&mut self, at: u64, len: u64) {
         let mut range = (at, len);
-        if let Some((&before, &size)) = self.free.range(..at).next_back()
-            && before + size == at
-        {
+        let below = self.free.range(..at).next_back().map(|(&before, &size)| (before, size));
+        if let Some((before, size)) = below.filter(|(before, size)| before + size == at) {
             self.free.remove(&before);
             range = (before, size + len);
         }

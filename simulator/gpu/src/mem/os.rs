@@ -68,7 +68,9 @@ impl Reservation {
     pub fn discard(&self, offset: u64, len: u64) {
         // A failure leaves the pages as they are, which costs memory and nothing else.
         // SAFETY: `fd` is ours.
-        let _ = unsafe { fallocate(self.fd, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, offset as i64, len as i64) };
+        let _ = unsafe {
+            fallocate(self.fd, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, offset as i64, len as i64)
+        };
     }
 }
 

@@ -41,7 +41,8 @@ impl Gpu {
         };
         let modules = texts.iter().enumerate().map(parse).collect();
         let program = boomerang_ptx::link(modules).unwrap_or_else(|e| panic!("{e}"));
-        let object = |(n, text): (usize, &String)| Object { name: format!("object{n}.ptx"), text: text.clone() };
+        let object =
+            |(n, text): (usize, &String)| Object { name: format!("object{n}.ptx"), text: text.clone() };
         let objects = texts.iter().enumerate().map(object).collect();
         Module::load(&program, objects, &self.device).unwrap_or_else(|e| panic!("{e}"))
     }
@@ -70,7 +71,13 @@ impl Gpu {
     }
 
     /// Launches a kernel whose parameters have 64 bits each.
-    pub fn launch(&self, module: &Module, kernel: &str, shape: Shape, params: &[u64]) -> Result<Stats, Fault> {
+    pub fn launch(
+        &self,
+        module: &Module,
+        kernel: &str,
+        shape: Shape,
+        params: &[u64],
+    ) -> Result<Stats, Box<Fault>> {
         let kernel = module.kernel(kernel).expect("the kernel exists");
         let params: Vec<u8> = params.iter().flat_map(|p| p.to_le_bytes()).collect();
         let Shape { grid, block, dynamic_shared } = shape;

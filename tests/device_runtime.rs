@@ -1,0 +1,135 @@
+//! The device runtime's PTX, `device-runtime/ptx/`, as it is checked in: what it defines, and that both variants order what the host
+//! sees.
+
+use std::fs;
+
+use boomerang_ptx::ast::{Linkage, Module};
+use regex_lite::Regex;
+
+/// An object and what it defines for others.
+struct Object {
+    name: &'static str,
+    defines: &'static [&'static str],
+}
+
+const CALLS: &[&str] = &["boomerang_call", "boomerang_capacity", "boomerang_post"];
+const OBJECTS: [Object; 3] = [
+    Object { name: "target_ext", defines: &["GOMP_target_ext"] },
+    Object { name: "user_call", defines: CALLS },
+    Object { name: "user_call_plain", defines: CALLS },
+];
+
+/// What the objects use of the image that they are linked with.
+const IMAGE: &str = "\
+    .version 6.0\n.target sm_30\n.address_size 64\n\
+    .visible .shared .align 8 .u64 __boomerang_region;\n\
+    .visible .shared .align 8 .b8 __boomerang_cache[64];\n\
+    .visible .shared .align 4 .u32 __nvptx_uni[32];\n\
+    .visible .global .align 4 .u32 __gomp_additional_icvs[4];\n";
+
+fn text(name: &str, architecture: u32) -> String {
+    let path = format!("{}/device-runtime/ptx/{name}.sm_{architecture}.ptx", env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn parse(name: &str, architecture: u32) -> Module {
+    boomerang_ptx::parse(&text(name, architecture)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// How often a pattern is found; `R` stands for a register and `M` for the memory that one points to.
+fn count(text: &str, pattern: &str) -> usize {
+    let pattern = pattern.replace('.', "\\.").replace('M', "\\[%rd[0-9]+\\]").replace('R', "%rd?[0-9]+");
+    Regex::new(&pattern).expect("a valid pattern").find_iter(text).count()
+}
+
+#[test]
+fn each_object_defines_what_it_is_for_and_nothing_else() {
+    for Object { name, defines } in OBJECTS {
+        for architecture in [30, 70] {
+            let module = parse(name, architecture);
+            assert_eq!((module.sm, module.address_size), (architecture, 64), "{name}");
+            let mut defined: Vec<&str> =
+                module.functions.iter().filter(|f| f.body.is_some()).map(|f| f.name.as_str()).collect();
+            defined.sort_unstable();
+            assert_eq!(defined, defines, "{name}.sm_{architecture}");
+            let own = module.variables.iter().filter(|variable| variable.linkage != Linkage::Extern);
+            let own: Vec<_> = own.map(|variable| &variable.name).collect();
+            assert!(own.is_empty(), "{name}.sm_{architecture} defines {own:?}");
+        }
+    }
+}
+
+#[test]
+fn the_driver_of_any_gpu_that_has_the_architecture_takes_the_version() {
+    // PTX 6.3 came with CUDA 10.0, the first that knows nanosleep; before sm_70 the oldest that knows sm_30's instructions will do.
+    for Object { name, .. } in OBJECTS {
+        assert_eq!(parse(name, 70).version, (6, 3), "{name}");
+        assert!(parse(name, 30).version <= (6, 0), "{name}");
+    }
+}
+
+#[test]
+fn from_sm_70_on_accesses_are_ordered_by_release_and_acquire() {
+    for Object { name, .. } in OBJECTS {
+        let text = text(name, 70);
+        for ordered in [
+            "st.release.sys.u(32|64) M, R;",
+            "ld.acquire.sys.u64 R, M;",
+            "st.release.gpu.u32 M, R;",
+            "ld.acquire.gpu.u32 R, M;",
+        ] {
+            assert!(count(&text, ordered) > 0, "{name}: no {ordered}");
+        }
+        for fence in ["membar.sys", "membar.gl", "fence."] {
+            assert_eq!(count(&text, fence), 0, "{name}: {fence}");
+        }
+    }
+}
+
+#[test]
+fn before_sm_70_fences_and_volatile_accesses_do_the_same() {
+    for Object { name, .. } in OBJECTS {
+        let text = text(name, 30);
+        let ordered = |scope: &str| {
+            let (stores, loads) = (
+                count(&text, &format!("membar.{scope}; st.volatile.u(32|64) M, R;")),
+                count(&text, &format!("ld.volatile.u(32|64) R, M; membar.{scope};")),
+            );
+            assert!(stores > 0 && loads > 0, "{name}: {stores} stores, {loads} loads of scope {scope}");
+            assert_eq!(count(&text, &format!("membar.{scope}")), stores + loads, "{name}: a fence by itself");
+        };
+        ordered("sys");
+        ordered("gl");
+        for newer in ["acquire", "release", ".sync", "nanosleep", "fence."] {
+            assert_eq!(count(&text, newer), 0, "{name}: {newer} needs sm_70");
+        }
+    }
+}
+
+#[test]
+fn a_request_is_complete_before_it_is_posted() {
+    // The words of a request are written before the first release at system scope that follows, which publishes it.
+    for Object { name, .. } in OBJECTS {
+        for (architecture, publish) in [(30, "membar.sys; st.volatile.u"), (70, "st.release.sys.u")] {
+            let text = text(name, architecture);
+            let words = text.find("st.v2.u64").expect("the request's line, sixteen bytes at a time");
+            let posted = text.find(publish).expect("the request is published");
+            assert!(words < posted, "{name}.sm_{architecture}");
+        }
+    }
+}
+
+#[test]
+fn both_variants_link_with_an_image() {
+    let link = |objects: &[&str], architecture: u32| {
+        let image = boomerang_ptx::parse(IMAGE).expect("well formed");
+        let modules = objects.iter().map(|name| parse(name, architecture)).chain([image]).collect();
+        boomerang_ptx::link(modules).unwrap_or_else(|error| panic!("{objects:?}.sm_{architecture}: {error}"));
+    };
+    for architecture in [30, 70] {
+        link(&["target_ext"], architecture);
+        link(&["target_ext", "user_call"], architecture);
+        link(&["user_call"], architecture);
+        link(&["user_call_plain"], architecture);
+    }
+}
