@@ -15,6 +15,8 @@ mod regenerate {
 
     /// The variable that names the folder which the output goes to, with the paths that it has in the repository.
     const OUTPUT: &str = "BOOMERANG_REGENERATED";
+    /// The file that says that all others were made.
+    const COMPLETE: &str = "complete";
     /// Output below device-runtime/ptx/: source and flags.
     const OBJECTS: [(&str, &str, &[&str]); 4] = [
         ("target_ext", "target_ext.c", &[]),
@@ -30,7 +32,9 @@ mod regenerate {
         println!("cargo:rerun-if-env-changed={OUTPUT}");
         println!("cargo:rerun-if-changed=device-runtime");
         println!("cargo:rerun-if-changed=include");
-        let output = env::var_os(OUTPUT).map(PathBuf::from).unwrap_or_else(|| panic!("{OUTPUT} is not set"));
+        let output = env::var_os(OUTPUT)
+            .map(PathBuf::from)
+            .unwrap_or_else(|| panic!("{OUTPUT} is not set: use `cargo xtask regen`"));
         for (name, source, flags) in OBJECTS {
             for (architecture, features) in ARCHITECTURES {
                 let text = ptx(source, architecture, &[flags, features].concat());
@@ -38,6 +42,7 @@ mod regenerate {
             }
         }
         write(&output, "tests/bindings/mod.rs", &bindings());
+        write(&output, COMPLETE, "");
     }
 
     /// The device runtime's PTX. `cc` finds the compiler: clang, or what CC_nvptx64_nvidia_cuda names.

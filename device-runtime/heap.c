@@ -39,6 +39,10 @@ struct heap
 };
 
 _Static_assert (sizeof (struct heap) <= HEAP_HEAD_BYTES, "the head has room");
+/* The plugin writes these.  */
+_Static_assert (offsetof (struct heap, bytes) == 0 && offsetof (struct heap, used) == 8
+		  && offsetof (struct heap, traps) == 16,
+		"the head begins as plugin/image/heap.rs has it");
 
 /* At the start of each block.  */
 struct block
@@ -123,8 +127,8 @@ pop (struct heap *heap, uint32_t arena, uint32_t class)
   uint64_t seen = load_relaxed_u64 (list);
   while ((uint32_t) seen != 0)
     {
-      /* Acquire: pairs with the fence of `push`. Where another thread takes the block meanwhile, `next` may be anything; the list
-	 has changed then.  */
+      /* Acquire: pairs with the fence of `push`. What was done with the block comes before all that its taker does. Where another
+	 thread takes it meanwhile, `next` may be anything; the list has changed then.  */
       fence_gpu ();
       uint32_t next = load_relaxed_sys_u32 (&block_at (heap, (uint32_t) seen)->next);
       uint64_t found = compare_exchange_relaxed_gpu_u64 (list, seen, ((seen >> 32) + 1) << 32 | next);
@@ -230,8 +234,6 @@ __boomerang_malloc (size_t bytes)
     units = take_from_full (heap, arena, class);
   if (units == 0)
     return malloc (bytes);
-  /* Acquire: pairs with the fence of `push`, so that nothing here comes before what was done with the block.  */
-  fence_gpu ();
   struct block *block = block_at (heap, units);
   block->state = IN_USE;
   block->arena = (uint16_t) arena;

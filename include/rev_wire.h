@@ -91,8 +91,8 @@ struct rev_turn
   uint32_t reserved;
 };
 
-/* In pinned host memory, one a device. `asleep` has copies, each in a cache line of its own: slot i reads copy i % REV_BELL_COPIES. Reads
-   of host memory at one address go over the bus one after another, a microsecond each. */
+/* In pinned host memory, one a device. `asleep` has copies, each in a cache line of its own, so that not all requesters read one line:
+   slot i reads copy i % REV_BELL_COPIES. */
 struct rev_bell
 {
   uint32_t rung; /* device, host and stream writes: 1 to wake the host */

@@ -56,16 +56,14 @@ pub struct PtxPasses {
 
 impl PtxPasses {
     const NONE: PtxPasses = PtxPasses { prune: false, fences: false, heap: false };
-    const ALL: PtxPasses = PtxPasses { prune: true, fences: true, heap: true };
+    const DEFAULT: PtxPasses = PtxPasses { prune: true, ..PtxPasses::NONE };
 
     /// Those that a value of `BOOMERANG_PTX_OPT` names.
     fn named(value: &str) -> Option<PtxPasses> {
-        match value.trim() {
-            "0" => return Some(PtxPasses::NONE),
-            "1" => return Some(PtxPasses::ALL),
-            _ => {}
-        }
         let mut passes = PtxPasses::NONE;
+        if value.trim() == "0" {
+            return Some(passes);
+        }
         for name in value.split(',') {
             match name.trim() {
                 "prune" => passes.prune = true,
@@ -91,6 +89,8 @@ pub struct Settings {
     pub ring: bool,
     /// `BOOMERANG_INLINE`: bytes of the inline area of each request, a multiple of 16.
     pub inline_bytes: usize,
+    /// `GOMP_REVERSE_OFFLOAD_THREADS`: threads of each device that serve requests beside those that launched the regions.
+    pub helpers: usize,
     /// `GOMP_NVPTX_JIT`: the JIT's optimization level, or `None` for its own default.
     pub jit_optimization: Option<u32>,
     /// `BOOMERANG_PTX_OPT`
@@ -123,8 +123,9 @@ impl Default for Settings {
             wait: WaitPolicy::Adaptive,
             ring: true,
             inline_bytes: 2048,
+            helpers: 0,
             jit_optimization: None,
-            ptx_passes: PtxPasses::ALL,
+            ptx_passes: PtxPasses::DEFAULT,
             heap_bytes: None,
             heap_check: false,
             cache: None,
@@ -290,12 +291,13 @@ mod tests {
         for (name, value) in [
             ("BOOMERANG_DEVICE", "gpu"),
             ("BOOMERANG_WAIT", "Spin"),
-            ("BOOMERANG_PTX_OPT", "2"),
-            ("BOOMERANG_PTX_OPT", "prune,1"),
+            ("BOOMERANG_PTX_OPT", "1"),
+            ("BOOMERANG_PTX_OPT", "heap,0"),
             ("BOOMERANG_PTX_OPT", "prune,"),
             ("BOOMERANG_HEAP", "1G"),
             ("BOOMERANG_HEAP", "0"),
             ("BOOMERANG_HEAP_CHECK", "yes"),
+            ("GOMP_REVERSE_OFFLOAD_THREADS", "65"),
             ("GOMP_NVPTX_JIT", "-O5"),
             ("GOMP_NVPTX_JIT", "-O2 -O"),
             ("GOMP_NVPTX_PTXRW", "x"),
@@ -323,8 +325,8 @@ mod tests {
         assert_eq!(parse_one("GOMP_NVPTX_JIT", " -O0").0.jit_optimization, Some(0));
         assert_eq!(parse_one("GOMP_NVPTX_JIT", "-O1 -O4").0.jit_optimization, Some(4));
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "0").0.ptx_passes, PtxPasses::NONE);
-        assert_eq!(parse_one("BOOMERANG_PTX_OPT", "1").0.ptx_passes, PtxPasses::ALL);
-        assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences, prune,heap").0.ptx_passes, PtxPasses::ALL);
+        let all = PtxPasses { prune: true, fences: true, heap: true };
+        assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences, prune,heap").0.ptx_passes, all);
         let fences = PtxPasses { fences: true, ..PtxPasses::NONE };
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences").0.ptx_passes, fences);
         assert_eq!(parse_one("BOOMERANG_HEAP", "1000000").0.heap_bytes, Some(1_000_000));

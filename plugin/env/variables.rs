@@ -91,6 +91,18 @@ pub const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "GOMP_REVERSE_OFFLOAD_THREADS",
+        allowed: "a number from 0 to 64",
+        default: "0",
+        help: "How many threads for each device serve reverse-offload requests beside the threads that launched the target regions. \
+               With 0 a request is served by the thread that launched its region, and by no other. Only requests that come through \
+               our device runtime are shared out (BOOMERANG_DEVICE_RUNTIME=ring).",
+        apply: |settings, value| {
+            settings.helpers = value.trim().parse().ok().filter(|helpers| *helpers <= 64)?;
+            Some(())
+        },
+    },
+    Variable {
         name: "BOOMERANG_SUMMARY",
         allowed: "0, 1",
         default: "0",
@@ -107,13 +119,13 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "BOOMERANG_PTX_OPT",
-        allowed: "0, 1, or a list of prune, fences and heap with commas between them",
-        default: "1",
-        help: "What is done to the program's device code before the driver's PTX compiler gets it: nothing (0), everything (1), or \
-               what is listed. prune leaves out what target regions cannot reach: the code is ready several times sooner, and \
-               most kernels need fewer registers. fences makes libgomp's memory fences wait for the threads of the device only and \
-               not for the host: barriers and team starts are faster. Fences of the program itself stay as they are. heap makes malloc and free many \
-               times faster where many threads call them, and their memory can be copied (see BOOMERANG_HEAP).",
+        allowed: "0, or a list of prune, fences and heap with commas between them",
+        default: "prune",
+        help: "What is done to the program's device code before the driver's PTX compiler gets it; 0 is nothing. prune leaves out what \
+               target regions cannot reach: the code is ready several times sooner, and most kernels need fewer registers. fences \
+               makes libgomp's memory fences wait for the threads of the device only and not for the host; the program's own \
+               fences stay as they are. heap gives malloc and free in device code a heap of ours, which many threads can use at \
+               once, and whose memory can be copied (see BOOMERANG_HEAP). fences and heap have been tested on the simulator only.",
         apply: |settings, value| {
             settings.ptx_passes = PtxPasses::named(value)?;
             Some(())
@@ -123,7 +135,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "BOOMERANG_HEAP",
         allowed: "a number of bytes from 131072 to 2^36",
         default: "64 MiB, or 1/64 of the device's memory where that is less",
-        help: "Device memory for malloc in device code. It is allocated as the first program image is loaded that has malloc; what has \
+        help: "Device memory for malloc in device code, with heap in BOOMERANG_PTX_OPT. It is allocated as the first program image is loaded that has malloc; what has \
                no room in it comes from the CUDA driver's own heap (8 MiB).",
         apply: |settings, value| {
             settings.heap_bytes =
@@ -135,7 +147,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "BOOMERANG_HEAP_CHECK",
         allowed: "0, 1",
         default: "0",
-        help: "1 ends a kernel that frees what is not allocated, or is freed already. Otherwise such a free does nothing.",
+        help: "With heap in BOOMERANG_PTX_OPT, 1 ends a kernel that frees what is not allocated, or is freed already. Otherwise such a free does nothing.",
         apply: |settings, value| {
             settings.heap_check = match value {
                 "0" => false,

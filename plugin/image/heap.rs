@@ -131,38 +131,43 @@ mod tests {
 
     const PREAMBLE: &str = ".version 6.0\n.target sm_70\n.address_size 64\n";
 
-    fn member(function: &str, callee: &str) -> String {
+    fn malloc_member() -> String {
         format!(
-            "{PREAMBLE}.file 2 \"newlib/libc/machine/nvptx/{callee}.c\"\n// BEGIN GLOBAL FUNCTION DECL: {callee}\n\
-             .extern .func (.param .u64 %value_out) {callee} (.param .u64 %in_ar0);\n.extern .shared .u32 __nvptx_uni[32];\n\
-             .visible .func (.param .u64 %value_out) {function} (.param .u64 %in_ar0)\n\
+            "{PREAMBLE}.file 2 \"newlib/libc/machine/nvptx/malloc.c\"\n// BEGIN GLOBAL FUNCTION DECL: malloc\n\
+             .extern .func (.param .u64 %value_out) malloc (.param .u64 %in_ar0);\n.extern .shared .u32 __nvptx_uni[32];\n\
+             .visible .func (.param .u64 %value_out) __nvptx_malloc (.param .u64 %in_ar0)\n\
              {{\n.reg .u64 %r1;\n.reg .pred %r34;\nld.param.u64 %r1,[%in_ar0];\n{{\n.param .u64 %value_in;\n.param .u64 %out_arg1;\n\
-             st.param.u64 [%out_arg1],%r1;\n@%r34 call (%value_in),{callee},(%out_arg1);\nld.param.u64 %r1,[%value_in];\n}}\n\
+             st.param.u64 [%out_arg1],%r1;\n@%r34 call (%value_in),malloc,(%out_arg1);\nld.param.u64 %r1,[%value_in];\n}}\n\
              st.param.u64 [%value_out],%r1;\nret;\n}}\n"
+        )
+    }
+
+    fn free_member() -> String {
+        format!(
+            "{PREAMBLE}.extern .func free (.param .u64 %in_ar0);\n.visible .func __nvptx_free (.param .u64 %in_ar0)\n\
+             {{\n.reg .u64 %r1;\nld.param.u64 %r1,[%in_ar0];\n{{\n.param .u64 %out_arg1;\nst.param.u64 [%out_arg1],%r1;\n\
+             call free,(%out_arg1);\n}}\nret;\n}}\n"
         )
     }
 
     #[test]
     fn the_calls_of_newlibs_members_are_redirected_and_link_with_our_heap() {
+        let [malloc, free] = [malloc_member(), free_member()].map(|text| redirect(&text).expect("newlib's"));
+        assert!(malloc.contains("call (%value_in),__boomerang_malloc,(%out_arg1);"), "{malloc}");
+        assert!(malloc.contains("nvptx/malloc.c") && malloc.contains(") __nvptx_malloc ("), "{malloc}");
+        assert!(free.contains("call __boomerang_free,(%out_arg1);"), "{free}");
+        let uniform = format!("{PREAMBLE}.visible .shared .align 4 .u32 __nvptx_uni[32];\n");
         for capability in [30, 70] {
-            let mut objects = vec![runtime(capability).to_string()];
-            for (function, callee, ours) in REDIRECTED {
-                let redirected = redirect(&member(function, callee)).expect("newlib's");
-                assert_eq!(redirected.matches(&format!("{ours},(%out_arg1)")).count(), 1, "{redirected}");
-                assert!(
-                    redirected.contains(&format!("nvptx/{callee}.c"))
-                        && redirected.contains(&format!("func (.param .u64 %value_out) {function} "))
-                );
-                boomerang_ptx::parse(&redirected).expect("well formed");
-                objects.push(redirected);
-            }
-            assert!(objects[0].contains(VARIABLE.to_str().expect("ASCII")));
+            let texts = [&malloc, &free, &uniform, runtime(capability)];
+            let modules = texts.map(|text| boomerang_ptx::parse(text).expect("well formed")).into();
+            let program = boomerang_ptx::link(modules).expect("nothing is missing");
+            assert!(program.variables.iter().any(|variable| Some(&*variable.name) == VARIABLE.to_str().ok()));
         }
     }
 
     #[test]
     fn other_objects_stay_as_they_are() {
-        let malloc = member("__nvptx_malloc", "malloc");
+        let malloc = malloc_member();
         for text in [
             // A caller.
             malloc
@@ -194,8 +199,5 @@ mod tests {
     fn the_head_has_the_size_that_the_device_code_counts_on() {
         let source = include_str!("../../device-runtime/heap.c");
         assert!(source.contains(&format!("#define HEAP_HEAD_BYTES {HEAD_BYTES}\n")));
-        for field in ["uint64_t bytes;", "uint64_t used;", "uint32_t traps;"] {
-            assert_eq!(source.matches(field).count(), 1);
-        }
     }
 }

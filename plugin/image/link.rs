@@ -58,7 +58,10 @@ pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<Linked> {
         }
     };
     if has_heap {
-        device.heap.attach(device, module)?;
+        device.heap.attach(device, module).inspect_err(|_| {
+            // SAFETY: nobody has heard of the module yet. The first error matters more than one of this call.
+            let _ = unsafe { device.driver.unload_module(module) };
+        })?;
     }
     Ok(Linked { module, protocol, calls, prints })
 }

@@ -100,6 +100,10 @@ struct Loader<'a> {
 impl Loader<'_> {
     fn load(&mut self, address: usize, requests: Option<Protocol>, host_indirect: &[u64]) -> Result<Loaded> {
         let reverse_table = requests.map_or(Ok(None), |protocol| self.attach_reverse(protocol))?;
+        if self.calls {
+            let name = &self.image.name;
+            host::debug(|| format!("offload image {name}: kernels call the host through our device runtime"));
+        }
         let requests = requests.filter(|_| reverse_table.is_some());
         let kernels = self.kernels(requests.or(self.calls.then_some(Protocol::Ring)))?;
         let mut table: Vec<_> =
@@ -238,7 +242,8 @@ impl Loader<'_> {
         };
         let mut values = vec![0_u8; known_bytes];
         // SAFETY: the known variable has that many bytes; its module is never unloaded.
-        let copied = unsafe { self.device.driver.copy_to_host(values.as_mut_ptr().cast(), known, known_bytes) };
+        let copied =
+            unsafe { self.device.driver.copy_to_host(values.as_mut_ptr().cast(), known, known_bytes) };
         self.check(copied, ICVS)?;
         self.write(start, &values[..bytes.min(known_bytes)])?;
         Ok(none)

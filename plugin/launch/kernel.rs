@@ -36,6 +36,8 @@ pub fn run(device: &'static Device, kernel: &Kernel, vars: u64, wanted: Requeste
     // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
     // variables, by libgomp's contract.
     unsafe { launch(device, &kernel.name, kernel.function, &shape, &arguments, kernel.prints, requests.as_deref()) }?;
+    // Before the next region may have the stacks and the window: no helper serves from it any more.
+    drop(requests);
     pool.give_back(stacks);
     Ok(())
 }

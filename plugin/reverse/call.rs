@@ -47,3 +47,46 @@ pub fn serve(device: &Device, opcode: u32, data: &mut [u8]) -> Result<()> {
     });
     Ok(())
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::mock::{Garbage, MockDevice};
+    use super::super::wire::{self, OP_USER};
+
+    /// A device whose only slot holds a call with an inline area of 64 bytes.
+    fn calling(func: u64, mapnum: u64) -> MockDevice {
+        let mut device = MockDevice::new(1, 64);
+        let call = Garbage {
+            posted: wire::posted(0, 0, 0),
+            op: OP_USER,
+            words: [func, mapnum, 0, 0, 0],
+            dev_num: 0,
+            has_inline: 0,
+            area: (0..64).collect(),
+        };
+        device.corrupt(0, &call);
+        device
+    }
+
+    #[test]
+    fn a_call_brings_its_opcode_and_its_bytes_and_no_more() {
+        for bytes in [0, 1, 5, 64] {
+            let device = calling(u32::MAX.into(), bytes);
+            let mut claim = device.window.claim().expect("well-formed").expect("posted");
+            let (opcode, data) = claim.call().expect("well-formed");
+            assert_eq!(opcode, u32::MAX);
+            assert_eq!(data, (0..bytes as u8).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_call_of_more_bytes_than_fit_or_of_an_impossible_opcode_is_malformed() {
+        for (func, mapnum, field) in
+            [(1, 65, "mapnum"), (1, 1 << 24, "mapnum"), (1 << 32, 8, "fn"), (u64::MAX, 8, "fn")]
+        {
+            let device = calling(func, mapnum);
+            let mut claim = device.window.claim().expect("the window does not look at that").expect("posted");
+            assert_eq!(claim.call().expect_err("malformed").field, field);
+        }
+    }
+}

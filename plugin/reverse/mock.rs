@@ -73,7 +73,6 @@ impl MockDevice {
             self.window.posted[slot].store(posted, Ordering::Relaxed);
             self.window.tickets[slot].store(tickets, Ordering::Relaxed);
             self.window.replies[slot].done_and_dirty.store(tickets.into(), Ordering::Relaxed);
-            self.window.claimed[slot].store(posted, Ordering::Relaxed);
         }
     }
 
@@ -127,8 +126,7 @@ impl MockDevice {
     pub fn ring_if_asleep(&self) -> bool {
         let asleep = self.bell.asleep[0].0.load(Ordering::Relaxed) != 0;
         if asleep {
-            // Release: the host that this wakes sees the request.
-            self.bell.rung.store(1, Ordering::Release);
+            self.bell.ring();
         }
         asleep
     }

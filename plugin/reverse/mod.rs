@@ -6,6 +6,7 @@
 
 pub mod bell;
 pub mod call;
+pub mod helpers;
 pub mod items;
 pub mod mock;
 pub mod region;
@@ -24,6 +25,7 @@ use crate::driver::{CudaError, DevicePtr, Driver, Order, Stream};
 use crate::error::Result;
 use crate::image::Protocol;
 use crate::launch::stacks::Stacks;
+use helpers::Helpers;
 use items::Items;
 use region::Regions;
 use slot::Slot;
@@ -74,6 +76,8 @@ pub struct State {
     attaching: Mutex<()>,
     /// The regions whose requests come through the slot.
     pub regions: Regions,
+    /// Further threads that serve requests which come in windows.
+    pub helpers: Helpers,
     serving: AtomicUsize,
     served: AtomicU64,
 }

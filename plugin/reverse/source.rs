@@ -1,6 +1,7 @@
 //! Where a region's requests arrive: in the slot of the device library that GCC links, or in the region's own window of slots.
 
 use super::call;
+use super::helpers::Offer;
 use super::items::{Data, Items};
 use super::region::Region;
 use super::service::Serving;
@@ -140,6 +141,8 @@ pub struct RingSource {
     device: &'static Device,
     shared: &'static Shared,
     window: Arc<Window>,
+    /// That helpers serve it as well, where there are any.
+    offer: Option<Arc<Offer>>,
     waiter: u64,
     items: Cell<Items>,
 }
@@ -147,8 +150,46 @@ pub struct RingSource {
 impl RingSource {
     /// The requests that come in `window`.
     pub fn new(device: &'static Device, shared: &'static Shared, window: Arc<Window>) -> RingSource {
-        RingSource { device, shared, window, waiter: region::next_id(), items: Cell::default() }
+        let offer = device.reverse.helpers.offer(device, &window);
+        RingSource { device, shared, window, offer, waiter: region::next_id(), items: Cell::default() }
     }
+}
+
+impl Drop for RingSource {
+    fn drop(&mut self) {
+        if let Some(offer) = &self.offer {
+            self.device.reverse.helpers.withdraw(&self.device.gate, offer);
+        }
+    }
+}
+
+/// Enqueues a wait until the bell rings.
+///
+/// # Errors
+/// Those of the stream memory operation.
+pub fn enqueue_bell_wait(device: &Device, shared: &'static Shared, waits: Stream) -> Enqueued {
+    // SAFETY: the bell lives as long as the context.
+    unsafe { device.driver.stream_wait_value_32(waits, shared.bell.address(), 1, WaitFor::And) }
+}
+
+/// Serves a request that has come in `window`, if this look finds one; says whether it did. `items`: memory to work in.
+///
+/// # Errors
+/// When the request is malformed.
+pub fn serve_from(device: &Device, window: &Window, items: &mut Items) -> Result<bool> {
+    let reject = |malformed: Malformed| Error::Argument(malformed.to_string());
+    let Some(mut claim) = window.claim().map_err(reject)? else { return Ok(false) };
+    if claim.op == wire::OP_USER {
+        let (opcode, data) = claim.call().map_err(reject)?;
+        call::serve(device, opcode, data)?;
+        claim.reply(0);
+        return Ok(true);
+    }
+    let mut data = claim.data(items).map_err(reject)?;
+    serve(device, &mut data);
+    let dirty = data.dirty;
+    claim.reply(dirty);
+    Ok(true)
 }
 
 impl Source for RingSource {
@@ -157,21 +198,10 @@ impl Source for RingSource {
     }
 
     fn serve_one(&self) -> Result<bool> {
-        let reject = |malformed: Malformed| Error::Argument(malformed.to_string());
-        let Some(mut claim) = self.window.claim().map_err(reject)? else { return Ok(false) };
-        if claim.op == wire::OP_USER {
-            let (opcode, data) = claim.call().map_err(reject)?;
-            call::serve(self.device, opcode, data)?;
-            claim.reply(0);
-            return Ok(true);
-        }
         let mut items = self.items.take();
-        let mut data = claim.data(&mut items).map_err(reject)?;
-        serve(self.device, &mut data);
-        let dirty = data.dirty;
-        claim.reply(dirty);
+        let served = serve_from(self.device, &self.window, &mut items);
         self.items.set(items);
-        Ok(true)
+        served
     }
 
     fn has_request(&self) -> bool {
@@ -183,12 +213,11 @@ impl Source for RingSource {
     }
 
     fn enqueue_wait(&self, waits: Stream) -> Enqueued {
-        // SAFETY: the bell lives as long as the context.
-        unsafe { self.device.driver.stream_wait_value_32(waits, self.shared.bell.address(), 1, WaitFor::And) }
+        enqueue_bell_wait(self.device, self.shared, waits)
     }
 
     fn notice_end(&self, stream: Stream) -> Enqueued {
-        // SAFETY: as above.
+        // SAFETY: the bell lives as long as the context.
         unsafe { self.device.driver.stream_write_value_32(stream, self.shared.bell.address(), 1) }
     }
 }

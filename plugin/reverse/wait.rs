@@ -14,9 +14,18 @@ const SPIN: Duration = Duration::from_micros(50);
 /// How often a spinning thread asks the driver whether the kernel has failed: then its end mark is never written.
 const FAULT_CHECK: Duration = Duration::from_millis(1);
 /// Turns of the loop between looks at the clock.
-const TURNS: u32 = 32;
+pub(super) const TURNS: u32 = 32;
 /// Shortest and longest pause of the poll policy. Where the driver has no event to wait for, a pause is all there is.
-const NAPS: (Duration, Duration) = (Duration::from_micros(10), Duration::from_micros(200));
+pub(super) const NAPS: (Duration, Duration) = (Duration::from_micros(10), Duration::from_micros(200));
+
+/// How long a thread spins after the last activity.
+pub(super) fn spin_time(policy: WaitPolicy) -> Duration {
+    match policy {
+        WaitPolicy::Spin => Duration::MAX,
+        WaitPolicy::Adaptive | WaitPolicy::Poll => SPIN,
+        WaitPolicy::Block => Duration::ZERO,
+    }
+}
 
 struct Waiter<'a> {
     device: &'static Device,
@@ -37,11 +46,7 @@ pub fn until_end(device: &'static Device, queue: &Queue, requests: Option<&dyn S
 
 impl Waiter<'_> {
     fn run(mut self) -> Result<()> {
-        let spin = match self.device.wait_policy() {
-            WaitPolicy::Spin => Duration::MAX,
-            WaitPolicy::Adaptive | WaitPolicy::Poll => SPIN,
-            WaitPolicy::Block => Duration::ZERO,
-        };
+        let spin = spin_time(self.device.wait_policy());
         let mut active = Instant::now();
         let mut checked = active;
         loop {

@@ -20,9 +20,8 @@ pub struct Window {
     pub(super) replies: &'static [wire::Reply],
     areas: *mut u8,
     pub(super) area_bytes: usize,
-    /// `posted` of the request in each slot that a thread has claimed last.
-    pub(super) claimed: Box<[AtomicU64]>,
-    /// How many requests of each slot have been claimed: the ticket + 1 of the last.
+    /// How many requests of each slot have been claimed: the ticket + 1 of the last. All of its bits: a thread that comes late must
+    /// not take one request for another.
     pub(super) tickets: Box<[AtomicU32]>,
     /// Where the next look into each chunk begins, counting on and on: whoever was served last is looked at last.
     next: Box<[AtomicUsize]>,
@@ -140,7 +139,6 @@ impl Window {
             replies,
             areas: areas.as_mut_ptr(),
             area_bytes: areas.len() / slots,
-            claimed: (0..slots).map(|_| AtomicU64::new(0)).collect(),
             tickets: (0..slots).map(|_| AtomicU32::new(0)).collect(),
             next: (0..slots.div_ceil(CHUNK)).map(|_| AtomicUsize::new(0)).collect(),
             looks: AtomicUsize::new(0),
@@ -157,10 +155,10 @@ impl Window {
 
     /// Whether a request waits to be claimed.
     pub fn has_request(&self) -> bool {
-        let differ = |(posted, claimed): (&AtomicU64, &AtomicU64)| {
-            posted.load(Ordering::Relaxed) != claimed.load(Ordering::Relaxed)
+        let differ = |(posted, tickets): (&AtomicU64, &AtomicU32)| {
+            wire::ticket_byte(posted.load(Ordering::Relaxed)) != tickets.load(Ordering::Relaxed) as u8
         };
-        self.posted.iter().zip(&self.claimed).any(differ)
+        self.posted.iter().zip(&self.tickets).any(differ)
     }
 
     /// Takes a request, if this look finds one: it takes in one chunk of slots, each time another, and then the one where the last
@@ -175,43 +173,43 @@ impl Window {
         let chunk = self.looks.fetch_add(1, Ordering::Relaxed) % self.next.len();
         let hot = self.hot.load(Ordering::Relaxed);
         let found = self.claim_in(chunk).or_else(|| if hot == chunk { None } else { self.claim_in(hot) });
-        found.map(|(slot, posted)| self.read(slot, posted)).transpose()
+        found.map(|(slot, posted, done)| self.read(slot, posted, done)).transpose()
     }
 
-    fn claim_in(&self, chunk: usize) -> Option<(usize, u64)> {
+    /// The slot, its `posted` and what is `done` with its service.
+    fn claim_in(&self, chunk: usize) -> Option<(usize, u64, u32)> {
         let first = chunk * CHUNK;
         let slots = CHUNK.min(self.posted.len() - first);
         let start = self.next[chunk].load(Ordering::Relaxed);
         for step in 0..slots {
             // A power of two, as the whole window is.
             let slot = first + ((start + step) & (slots - 1));
-            let (posted, claimed) = (&self.posted[slot], &self.claimed[slot]);
-            let before = claimed.load(Ordering::Relaxed);
-            if posted.load(Ordering::Relaxed) == before {
+            let (posted, tickets) = (&self.posted[slot], &self.tickets[slot]);
+            // Acquire: pairs with the release of the thread that claimed the slot's last request, so that `posted` isn't read older
+            // than that thread has read it.
+            let before = tickets.load(Ordering::Acquire);
+            if wire::ticket_byte(posted.load(Ordering::Relaxed)) == before as u8 {
                 continue;
             }
             // Acquire: pairs with the device's st.release.sys of `posted` (before sm_70 the membar.sys before it).
             let posted = posted.load(Ordering::Acquire);
-            // Acquire: pairs with the release of the thread that claimed the slot's last request.
-            if claimed.compare_exchange(before, posted, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            // Release: pairs with the acquire above.
+            let done = before.wrapping_add(1);
+            if tickets.compare_exchange(before, done, Ordering::Release, Ordering::Relaxed).is_ok() {
                 // The turn goes forward only, also where a thread comes late.
                 self.next[chunk].fetch_max(start + step + 1, Ordering::Relaxed);
                 self.hot.store(chunk, Ordering::Relaxed);
-                return Some((slot, posted));
+                return Some((slot, posted, done));
             }
         }
         None
     }
 
-    fn read(&self, slot: usize, posted: u64) -> Result<Claim<'_>, Malformed> {
+    fn read(&self, slot: usize, posted: u64, done: u32) -> Result<Claim<'_>, Malformed> {
         let bad = |field, value| Malformed { slot, field, value };
-        // Relaxed: the slot is this thread's, and the claim ordered it behind the one before.
-        let ticket = self.tickets[slot].load(Ordering::Relaxed);
-        let done = ticket.wrapping_add(1);
-        if posted >> (wire::FN_BITS + wire::DEV_NUM_BITS) != u64::from(done as u8) {
+        if wire::ticket_byte(posted) != done as u8 {
             return Err(bad("posted", posted));
         }
-        self.tickets[slot].store(done, Ordering::Relaxed);
         let func = posted & ((1 << wire::FN_BITS) - 1);
         if func != 0 {
             let dev_num = (posted >> wire::FN_BITS) as u8;
@@ -296,10 +294,30 @@ mod tests {
 
     /// Two variables of the requester `func`, of `size` bytes each.
     fn variables(func: u64, size: usize) -> [Variable; 2] {
-        [(func << 16, TOFROM), (func << 16 | 0x8000, TO)].map(|(address, kind)| {
+        let address = (func + 1) << 16;
+        [(address, TOFROM), (address | 0x8000, TO)].map(|(address, kind)| {
             let contents = func.to_ne_bytes().into_iter().cycle().take(size).collect();
             Variable { address, kind, contents }
         })
+    }
+
+    /// Tells all threads of a test when one of them panics, for they wait for one another.
+    #[derive(Default)]
+    struct Alarm(AtomicU32);
+
+    impl Alarm {
+        fn pause(&self) {
+            assert_eq!(self.0.load(Ordering::Relaxed), 0, "another thread has panicked");
+            thread::yield_now();
+        }
+    }
+
+    struct Watch<'a>(&'a Alarm);
+
+    impl Drop for Watch<'_> {
+        fn drop(&mut self) {
+            self.0.0.fetch_or(thread::panicking().into(), Ordering::Relaxed);
+        }
     }
 
     /// Serves a request: whatever comes back has each byte inverted.
@@ -324,14 +342,15 @@ mod tests {
     fn run(slots: usize, warps: usize, requests: usize, servers: usize) {
         let device = MockDevice::new(slots, 128);
         let served: Vec<AtomicU32> = (0..warps * requests).map(|_| AtomicU32::new(0)).collect();
-        let left = AtomicUsize::new(warps * requests);
+        let (left, alarm) = (AtomicUsize::new(warps * requests), Alarm::default());
         thread::scope(|scope| {
             for _ in 0..servers {
                 scope.spawn(|| {
+                    let _watch = Watch(&alarm);
                     let mut items = Items::default();
                     while left.load(Ordering::Relaxed) != 0 {
                         let Some(claim) = device.window.claim().expect("well-formed") else {
-                            thread::yield_now();
+                            alarm.pause();
                             continue;
                         };
                         served[serve(claim, &mut items) as usize].fetch_add(1, Ordering::Relaxed);
@@ -340,11 +359,12 @@ mod tests {
                 });
             }
             for warp in 0..warps {
-                let device = &device;
+                let (device, alarm) = (&device, &alarm);
                 scope.spawn(move || {
+                    let _watch = Watch(alarm);
                     for func in (warp * requests..(warp + 1) * requests).map(|func| func as u64) {
                         let mut own = variables(func, 24);
-                        device.request(warp, func, &mut own, thread::yield_now);
+                        device.request(warp, func, &mut own, || alarm.pause());
                         let [mut changed, constant] = variables(func, 24);
                         changed.contents.iter_mut().for_each(|byte| *byte = !*byte);
                         assert_eq!(own, [changed, constant], "the reply of request {func}");

@@ -112,6 +112,11 @@ pub fn posted(ticket: u32, dev_num: u8, func: u64) -> u64 {
     u64::from(ticket.wrapping_add(1) as u8) << (FN_BITS + DEV_NUM_BITS) | u64::from(dev_num) << FN_BITS | func
 }
 
+/// The low byte of ticket + 1 in such a word.
+pub fn ticket_byte(posted: u64) -> u8 {
+    (posted >> (FN_BITS + DEV_NUM_BITS)) as u8
+}
+
 /// `struct rev_reply`
 #[derive(Debug, Default)]
 #[repr(C)]

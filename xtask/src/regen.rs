@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::layout;
 use crate::shell::{self, progress};
@@ -61,7 +61,17 @@ fn generate() -> Result<Vec<Output>> {
     cargo.args(["check", "--package", "boomerang", "--features", "regenerate"]);
     // With a target folder of its own: the feature changes the crate that others are building.
     cargo.env("CARGO_TARGET_DIR", layout::made().join("regen")).env("BOOMERANG_REGENERATED", &folder);
-    shell::run_logged(&mut cargo, &layout::logs().join("regen.log"))?;
+    let log = layout::logs().join("regen.log");
+    shell::status_logged(&mut cargo, &log)?;
+    // The script's own word: the rest of the crate may need what is made here before it compiles.
+    let complete = folder.join("complete");
+    ensure!(
+        complete.exists(),
+        "the build script failed; the end of {}:\n{}",
+        log.display(),
+        shell::tail(&log, 20)
+    );
+    fs::remove_file(complete)?;
     let mut outputs = Vec::new();
     collect(&folder, &folder, &mut outputs)?;
     outputs.sort_by(|a, b| a.path.cmp(&b.path));

@@ -1,5 +1,6 @@
 // boomerang: checks: what device code frees twice, or never had, is left alone, and the heap stays whole
 // boomerang: plugins: ours
+// boomerang: env: BOOMERANG_PTX_OPT=prune,heap
 #include "../check.h"
 
 int main(void) {
