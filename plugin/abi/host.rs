@@ -86,7 +86,8 @@ fn libgomp() -> Option<&'static Libgomp> {
 
 fn libgomp_library() -> Library {
     // SAFETY: RTLD_NOLOAD runs no initialiser.
-    unsafe { Library::open(Some("libgomp.so.1"), RTLD_LAZY | RTLD_NOLOAD) }.unwrap_or_else(|_| Library::this())
+    unsafe { Library::open(Some("libgomp.so.1"), RTLD_LAZY | RTLD_NOLOAD) }
+        .unwrap_or_else(|_| Library::this())
 }
 
 fn find_libgomp(library: &Library) -> Option<Libgomp> {
@@ -230,7 +231,9 @@ pub unsafe fn target_rev(request: &Request, queue: *mut c_void, ours: usize) {
     let Request { func, mapnum, addrs, sizes, kinds, dev_num } = *request;
     let count = device_count(ours);
     if usize::try_from(dev_num).map_or(true, |number| number >= count) {
-        fatal(&format!("a kernel requested reverse offload for device {dev_num}, and there are {count} devices"))
+        fatal(&format!(
+            "a kernel requested reverse offload for device {dev_num}, and there are {count} devices"
+        ))
     }
     // SAFETY: the caller's promise.
     unsafe { serve(func, mapnum, addrs, sizes, kinds, dev_num, queue) }

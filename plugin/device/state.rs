@@ -183,7 +183,9 @@ impl Device {
     /// Whether streams write end words and wait for requests. Where streams share few hardware channels, a mark behind a kernel
     /// would hold back others.
     pub fn uses_memory_operations(&self) -> bool {
-        self.attrs.stream_memory_operations && self.settings.wait != WaitPolicy::Poll && !self.has_narrow_channels()
+        self.attrs.stream_memory_operations
+            && self.settings.wait != WaitPolicy::Poll
+            && !self.has_narrow_channels()
     }
 
     /// Whether anything that waits on a stream may hold back other streams.

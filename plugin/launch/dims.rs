@@ -111,7 +111,10 @@ mod tests {
     #[test]
     fn clauses_are_read_inline_and_from_the_next_word() {
         assert_eq!(read(&[0]), Requested::default());
-        assert_eq!(read(&[NUM_TEAMS | 7 << 16, THREAD_LIMIT | 4 << 16, 0]), Requested { teams: 7, threads: 4 });
+        assert_eq!(
+            read(&[NUM_TEAMS | 7 << 16, THREAD_LIMIT | 4 << 16, 0]),
+            Requested { teams: 7, threads: 4 }
+        );
         assert_eq!(read(&[NUM_TEAMS | VALUE_FOLLOWS, 70_000, 0]).teams, 70_000);
         assert_eq!(read(&[NUM_TEAMS | VALUE_FOLLOWS, 0, THREAD_LIMIT | 2 << 16, 0]).threads, 2);
     }

@@ -31,11 +31,14 @@ pub fn run(device: &'static Device, kernel: &Kernel, vars: u64, wanted: Requeste
     let pool = &device.launch.stacks;
     let mut stacks = pool.take(device, u64::from(teams) * u64::from(threads))?;
     let shape = Shape { grid: [teams, 1, 1], block: [WARP, threads, 1], shared: device.lowlat_pool() };
-    let requests = kernel.requests.map(|protocol| device.reverse.source(device, protocol, &mut stacks)).transpose()?;
+    let requests =
+        kernel.requests.map(|protocol| device.reverse.source(device, protocol, &mut stacks)).transpose()?;
     let arguments = [vars, stacks.base(), STACK_BYTES];
     // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
     // variables, by libgomp's contract.
-    unsafe { launch(device, &kernel.name, kernel.function, &shape, &arguments, kernel.prints, requests.as_deref()) }?;
+    unsafe {
+        launch(device, &kernel.name, kernel.function, &shape, &arguments, kernel.prints, requests.as_deref())
+    }?;
     // Before the next region may have the stacks and the window: no helper serves from it any more.
     drop(requests);
     pool.give_back(stacks);
@@ -46,7 +49,12 @@ pub fn run(device: &'static Device, kernel: &Kernel, vars: u64, wanted: Requeste
 ///
 /// # Errors
 /// What the driver says when the kernel can't be launched or fails.
-pub fn run_once(device: &'static Device, name: &Arc<str>, function: Function, with_stack: bool) -> Result<()> {
+pub fn run_once(
+    device: &'static Device,
+    name: &Arc<str>,
+    function: Function,
+    with_stack: bool,
+) -> Result<()> {
     let _context = ContextGuard::enter(device.driver, device.context)?;
     let pool = &device.launch.stacks;
     let stacks = if with_stack { Some(pool.take(device, 1)?) } else { None };
@@ -76,11 +84,13 @@ unsafe fn launch(
     // The NULL stream waits for streams that are ordered with it. A kernel that may wait for the host must not hold it up: the host
     // may wait for the NULL stream.
     let order = if requests.is_some() { Order::Apart } else { Order::AfterNull };
-    let mut queue = state.queues.take(driver, order, device.uses_memory_operations(), reverse::serving().is_some())?;
+    let mut queue =
+        state.queues.take(driver, order, device.uses_memory_operations(), reverse::serving().is_some())?;
     queue.follow_null_stream(driver)?;
     state.running.begin(name);
     // SAFETY: the caller's promise.
-    unsafe { driver.launch(function, shape, queue.stream, arguments) }.inspect_err(|_| state.running.end(name))?;
+    unsafe { driver.launch(function, shape, queue.stream, arguments) }
+        .inspect_err(|_| state.running.end(name))?;
     queue.mark_end(driver)?;
     state.launched.fetch_add(1, Ordering::Relaxed);
     wait::until_end(device, &queue, requests)?;

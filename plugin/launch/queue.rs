@@ -93,7 +93,11 @@ struct Words {
 impl Pool {
     /// An empty pool, `marks` of whose queues may have end words.
     pub fn new(marks: usize) -> Pool {
-        Pool { queues: Mutex::default(), given_back: Condvar::new(), words: Mutex::new(Words { free: Vec::new(), left: marks }) }
+        Pool {
+            queues: Mutex::default(),
+            given_back: Condvar::new(),
+            words: Mutex::new(Words { free: Vec::new(), left: marks }),
+        }
     }
 
     /// Takes a queue of this order: a free one, a new one while there are few enough, else the next one that is given back. `nested`
@@ -102,12 +106,19 @@ impl Pool {
     ///
     /// # Errors
     /// Those of the driver calls that make streams, events and pinned memory.
-    pub fn take(&self, driver: &Driver, order: Order, end_word: bool, nested: bool) -> Result<Queue, CudaError> {
+    pub fn take(
+        &self,
+        driver: &Driver,
+        order: Order,
+        end_word: bool,
+        nested: bool,
+    ) -> Result<Queue, CudaError> {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             // One with an end word, where there is one.
             let free = &queues.free;
-            let fitting = (0..free.len()).filter(|&i| free[i].order == order).max_by_key(|&i| free[i].end.is_some());
+            let fitting =
+                (0..free.len()).filter(|&i| free[i].order == order).max_by_key(|&i| free[i].end.is_some());
             if let Some(best) = fitting {
                 return Ok(queues.free.swap_remove(best));
             }

@@ -98,7 +98,8 @@ impl Pool {
     /// Those of the driver calls that make streams and pinned memory.
     pub fn new(driver: &Driver, count: usize) -> Result<Pool, CudaError> {
         let free = |order| {
-            let stagings = (0..count.div_ceil(2)).map(|_| Staging::new(driver, order)).collect::<Result<_, _>>()?;
+            let stagings =
+                (0..count.div_ceil(2)).map(|_| Staging::new(driver, order)).collect::<Result<_, _>>()?;
             Ok(Free { stagings: Mutex::new(stagings), given_back: Condvar::new() })
         };
         Ok(Pool { ordinary: free(Order::AfterNull)?, requests: free(Order::Apart)? })

@@ -267,7 +267,7 @@ impl StreamQueue {
         )
     }
 
-    /// Calls `function(argument)` when everything enqueued so far is done.
+    /// Calls `function(argument)` when everything enqueued so far is done; not where it has failed.
     ///
     /// # Errors
     /// When the driver refuses.
@@ -279,11 +279,19 @@ impl StreamQueue {
         function: unsafe extern "C" fn(*mut c_void),
         argument: *mut c_void,
     ) -> Result<()> {
-        self.call(
-            || "a callback behind an asynchronous queue".into(),
-            // SAFETY: the caller's promise; what the callback has the plugin do calls nothing of the driver.
-            |stream| unsafe { Callback { function, argument }.enqueue(self.device.driver, stream) },
-        )
+        let device = self.device;
+        let _context = match device.enter() {
+            Err(Error::Lost) => return Ok(()),
+            entered => entered?,
+        };
+        // SAFETY: the caller's promise; what the callback has the plugin do calls nothing of the driver.
+        let done = unsafe { Callback { function, argument }.enqueue(device.driver, self.handle()) };
+        match done {
+            // Whoever waits for the queue is told. Here libgomp could only end the program, and holds the lock that it needs for that.
+            Err(error) if error.code.is_fault() => Ok(()),
+            done => done
+                .map_err(|error| device.failed(error, || "a callback behind an asynchronous queue".into())),
+        }
     }
 
     /// Uses a stream of the program's from now on.

@@ -11,8 +11,8 @@ use super::wait::{NAPS, TURNS, spin_time};
 use super::window::Window;
 use crate::abi::host;
 use crate::device::Device;
-use crate::driver::{ContextGuard, Event};
 use crate::driver::gate::{Gate, Wake};
+use crate::driver::{ContextGuard, Event};
 use crate::env;
 use crate::error::{Error, Result};
 use std::convert::Infallible;
@@ -141,7 +141,9 @@ fn start(device: &'static Device, number: usize) {
         }
     };
     if let Err(error) = builder.spawn(run) {
-        host::error(&format!("no thread can be had for reverse offload (GOMP_REVERSE_OFFLOAD_THREADS): {error}"));
+        host::error(&format!(
+            "no thread can be had for reverse offload (GOMP_REVERSE_OFFLOAD_THREADS): {error}"
+        ));
     }
 }
 
@@ -190,9 +192,8 @@ impl Helper {
         }
         let shared = device.reverse.share(device.driver)?;
         let helpers = &device.reverse.helpers;
-        let ready = || {
-            helpers.have_changed_since(changes) || offers.iter().any(|offer| offer.window.has_request())
-        };
+        let ready =
+            || helpers.have_changed_since(changes) || offers.iter().any(|offer| offer.window.has_request());
         let block = || {
             enqueue_bell_wait(device, shared, shared.waits)?;
             device.driver.record_event(event, shared.waits)?;
@@ -207,5 +208,51 @@ impl Helper {
     fn take_nap(&mut self) {
         std::thread::sleep(self.nap);
         self.nap = (self.nap * 2).min(NAPS.1);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::mock::MockDevice;
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc;
+
+    fn offer(helpers: &Helpers) -> Arc<Offer> {
+        let window = Arc::new(MockDevice::new(1, 64).window);
+        let offer = Arc::new(Offer { window, holds: RwLock::new(true) });
+        helpers.lock().offers.push(Arc::clone(&offer));
+        offer
+    }
+
+    #[test]
+    fn a_region_is_left_only_when_no_helper_serves_from_its_window_any_more() {
+        let (helpers, gate) = (Helpers::default(), Gate::default());
+        let offer = offer(&helpers);
+        let served = AtomicBool::new(false);
+        let (visits, visited) = mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let _visit = offer.holds.read().expect("no panic");
+                visits.send(()).expect("the test waits");
+                (0..1000).for_each(|_| std::thread::yield_now());
+                served.store(true, Ordering::Relaxed);
+            });
+            visited.recv().expect("sent once");
+            helpers.withdraw(&gate, &offer);
+            assert!(served.load(Ordering::Relaxed));
+        });
+        assert!(!*offer.holds.read().expect("no panic"), "a late helper must not serve");
+    }
+
+    #[test]
+    fn a_helper_that_knows_some_offers_learns_of_every_change() {
+        let (helpers, gate) = (Helpers::default(), Gate::default());
+        let first = offer(&helpers);
+        let (offers, changes) = helpers.wait_for_offers();
+        assert_eq!(offers.len(), 1);
+        assert!(!helpers.have_changed_since(changes));
+        helpers.withdraw(&gate, &first);
+        assert!(helpers.have_changed_since(changes));
     }
 }

@@ -99,7 +99,9 @@ impl Items {
             kind.copy_from_slice(&FIRSTPRIVATE.to_ne_bytes());
             let word = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().expect("8 bytes"));
             let Ok(bytes) = usize::try_from(word(size)) else { continue };
-            if let Some(padded) = bytes.checked_next_multiple_of(PRIVATE_ALIGN).filter(|padded| *padded != bytes) {
+            if let Some(padded) =
+                bytes.checked_next_multiple_of(PRIVATE_ALIGN).filter(|padded| *padded != bytes)
+            {
                 self.padded.push((word(address), bytes));
                 size.copy_from_slice(&(padded as u64).to_ne_bytes());
             }
@@ -108,9 +110,8 @@ impl Items {
 
     /// How many bytes there are of what libgomp takes for `bytes` at `address`.
     fn bytes_of(&self, address: DevicePtr, bytes: usize) -> usize {
-        let is_it = |item: &&(DevicePtr, usize)| {
-            item.0 == address && item.1.next_multiple_of(PRIVATE_ALIGN) == bytes
-        };
+        let is_it =
+            |item: &&(DevicePtr, usize)| item.0 == address && item.1.next_multiple_of(PRIVATE_ALIGN) == bytes;
         self.padded.iter().find(is_it).map_or(bytes, |item| item.1)
     }
 
@@ -188,7 +189,8 @@ impl Data<'_> {
             }
         }
         let inside = |item: &&Item| {
-            let behind = from.checked_sub(item.address).and_then(|skip| (item.bytes as u64).checked_sub(skip));
+            let behind =
+                from.checked_sub(item.address).and_then(|skip| (item.bytes as u64).checked_sub(skip));
             item.to && behind.is_some_and(|behind| to.len() as u64 <= behind)
         };
         let Some(item) = items.iter().find(inside) else { return false };
@@ -229,7 +231,13 @@ impl RequestCopies for Data<'_> {
         unsafe { copy::to_host(device, to, from, bytes) }
     }
 
-    unsafe fn write(&mut self, device: &Device, to: DevicePtr, from: *const c_void, bytes: usize) -> Result<()> {
+    unsafe fn write(
+        &mut self,
+        device: &Device,
+        to: DevicePtr,
+        from: *const c_void,
+        bytes: usize,
+    ) -> Result<()> {
         // SAFETY: the caller's promise.
         if self.take(to, unsafe { slice::from_raw_parts(from.cast(), bytes) }) {
             return Ok(());

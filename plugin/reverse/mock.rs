@@ -5,7 +5,7 @@ use super::slot::Request;
 use super::sync::{AtomicU32, AtomicU64, Ordering};
 use super::window::Window;
 use super::wire::{self, Bell, ITEM_ALIGN, MAX_INLINE_ITEMS, Turn};
-use std::ptr;
+use std::{ptr, slice};
 
 /// A device whose threads post requests in a window of its own.
 #[derive(Debug)]
@@ -93,7 +93,8 @@ impl MockDevice {
     /// Posts a request with what it maps, once and when it is the ticket's turn.
     pub fn post(&self, ticket: &Ticket, func: u64, variables: &[Variable]) {
         let posted = &self.window.posted[ticket.slot];
-        let before = wire::posted(ticket.number.wrapping_sub(1), 0, 0) >> (wire::FN_BITS + wire::DEV_NUM_BITS);
+        let before =
+            wire::posted(ticket.number.wrapping_sub(1), 0, 0) >> (wire::FN_BITS + wire::DEV_NUM_BITS);
         let last = posted.load(Ordering::Relaxed) >> (wire::FN_BITS + wire::DEV_NUM_BITS);
         assert!(self.has_turn(ticket) && last == before);
         if variables.is_empty() && func >> wire::FN_BITS == 0 {
@@ -146,7 +147,11 @@ impl MockDevice {
                 assert!(at + contents.len() <= self.window.area_bytes);
                 // SAFETY: within the slot's area, which is the device's from the reply to the next post.
                 unsafe {
-                    ptr::copy_nonoverlapping(self.window.area(ticket.slot).add(at), contents.as_mut_ptr(), contents.len());
+                    ptr::copy_nonoverlapping(
+                        self.window.area(ticket.slot).add(at),
+                        contents.as_mut_ptr(),
+                        contents.len(),
+                    );
                 }
             }
         }
@@ -180,10 +185,16 @@ impl MockDevice {
         self.give_back(ticket);
     }
 
+    /// The inline area of a slot. Nobody holds a claim, by the exclusive borrow.
+    pub fn area(&mut self, slot: usize) -> &mut [u8] {
+        // SAFETY: the area is this long, and neither side uses it.
+        unsafe { slice::from_raw_parts_mut(self.window.area(slot), self.window.area_bytes) }
+    }
+
     /// Writes anything into a slot. Nobody holds a claim, by the exclusive borrow.
     pub fn corrupt(&mut self, slot: usize, garbage: &Garbage) {
         let front = garbage.area.len().min(self.window.area_bytes);
-        self.fill(slot, 0, &garbage.area[..front]);
+        self.area(slot)[..front].copy_from_slice(&garbage.area[..front]);
         self.scribble(slot, garbage);
     }
 

@@ -78,7 +78,9 @@ impl Source for SlotSource {
 
     fn serve_one(&self) -> Result<bool> {
         let reverse = &self.device.reverse;
-        let Some(claim) = reverse.regions.next_request(&self.region, &self.shared.slot) else { return Ok(false) };
+        let Some(claim) = reverse.regions.next_request(&self.region, &self.shared.slot) else {
+            return Ok(false);
+        };
         // SAFETY: the claim is this thread's, and with it what belongs to the slot.
         let (items, area) = unsafe { self.shared.fetched() };
         items.clear();

@@ -79,7 +79,12 @@ impl Window {
     ///
     /// # Errors
     /// Those of the driver calls that make pinned memory and fill device memory.
-    pub fn new(device: &Device, slots: usize, region: DevicePtr, turns: DevicePtr) -> Result<Window, CudaError> {
+    pub fn new(
+        device: &Device,
+        slots: usize,
+        region: DevicePtr,
+        turns: DevicePtr,
+    ) -> Result<Window, CudaError> {
         assert!(slots.is_power_of_two() && slots <= wire::MAX_SLOTS);
         let area_bytes = env::settings().inline_bytes;
         let words = slots * size_of::<AtomicU64>();
@@ -114,7 +119,9 @@ impl Window {
         device.staging.with(driver, false, |driver, staging| {
             driver.memset_async(turns, 0, slots * size_of::<wire::Turn>(), staging.stream)?;
             // SAFETY: the header is this long.
-            unsafe { staging.to_device(driver, region, (&raw const header).cast(), size_of::<wire::Region>()) }
+            unsafe {
+                staging.to_device(driver, region, (&raw const header).cast(), size_of::<wire::Region>())
+            }
         })?;
         Ok(window)
     }
@@ -454,7 +461,10 @@ mod tests {
             let bound = slots.next_multiple_of(CHUNK);
             for (what, longest) in [
                 ("all", longest_wait(slots, 20 * bound, |_| true)),
-                ("one chunk and one slot", longest_wait(slots, 20 * bound, |slot| slot < CHUNK || slot == slots - 1)),
+                (
+                    "one chunk and one slot",
+                    longest_wait(slots, 20 * bound, |slot| slot < CHUNK || slot == slots - 1),
+                ),
                 ("every 37th", longest_wait(slots, 20 * bound, |slot| slot % 37 == 0)),
                 ("all but one chunk", longest_wait(slots, 20 * bound, |slot| slot / CHUNK != 1)),
             ] {

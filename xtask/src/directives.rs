@@ -33,6 +33,8 @@ pub struct Directives {
     pub env: Variables,
     /// Further runs, each with these variables.
     pub variants: Vec<Variables>,
+    /// How many orders of the simulator's warps it is run in, beside the runs above.
+    pub seeds: u32,
     /// What a run must look like.
     pub expected: Expected,
     /// Whether it runs with our plugin.
@@ -120,6 +122,7 @@ impl Directives {
             args: Vec::new(),
             env: Vec::new(),
             variants: Vec::new(),
+            seeds: 0,
             expected: Expected { exit: Some(0), ..Expected::default() },
             ours: true,
             stock: Stock::Passes,
@@ -150,6 +153,7 @@ impl Directives {
                     self.variants.push(variables(variant)?);
                 }
             }
+            "seeds" => self.seeds = value.parse()?,
             "exit" if value == "failure" => self.expected.exit = None,
             "exit" => self.expected.exit = Some(value.parse()?),
             "stdout" => self.expected.stdout.push(pattern(value)?),

@@ -23,6 +23,7 @@ mod results;
 mod root;
 mod run;
 mod schedule;
+mod seeds;
 mod shell;
 mod tally;
 mod test;

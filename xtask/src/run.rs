@@ -76,7 +76,13 @@ impl Place {
 }
 
 impl Run {
-    /// All the runs of a program in a place.
+    /// The run of a program with our plugin on a simulator that orders its warps by `seed`.
+    pub fn seeded(program: &Program, binary: &Path, seed: u32) -> Run {
+        let variant = vec![("BOOMERANG_SIM_SEED".to_owned(), seed.to_string())];
+        Run { program: program.clone(), binary: binary.to_owned(), plugin: Plugin::Ours, variant }
+    }
+
+    /// All the runs of a program in a place, but those with seeds.
     pub fn all_of(program: &Program, binary: &Path, place: &Place) -> Vec<Run> {
         let directives = &program.directives;
         if directives.only.is_some_and(|only| only != place.device()) {

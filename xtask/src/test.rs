@@ -13,6 +13,7 @@ use crate::machine::Machine;
 use crate::programs;
 use crate::run::Place;
 use crate::schedule::processors;
+use crate::seeds;
 use crate::shell::progress;
 use crate::tally::Tally;
 use crate::toolchain::Toolchain;
@@ -40,6 +41,7 @@ pub fn test(gcc: Option<u32>, filter: Option<Regex>) -> Result<ExitCode> {
     for outcome in programs::run_all(runs, &place, processors())? {
         programs::count(&outcome, &mut tally);
     }
+    seeds::run_all(&selected, &binaries, &place, &mut tally)?;
     if filter.is_none() {
         tally.add(checks::all()?);
     }

@@ -1,6 +1,6 @@
 // boomerang: checks: of 64 teams with 50 requests each, every request is served exactly once and each team gets its own replies
 // boomerang: sources: every_team_request_counts_once_host.c
-// boomerang: variants: BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_DEVICE_RUNTIME=stock BOOMERANG_WAIT=block
+// boomerang: variants: BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_DEVICE_RUNTIME=stock BOOMERANG_WAIT=block | GOMP_REVERSE_OFFLOAD_THREADS=1 | GOMP_REVERSE_OFFLOAD_THREADS=4 | GOMP_REVERSE_OFFLOAD_THREADS=4 BOOMERANG_WAIT=block
 #include <omp.h>
 
 #include "../check.h"

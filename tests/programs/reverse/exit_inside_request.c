@@ -4,7 +4,7 @@
 // boomerang: stdout: ^exit handler ran$
 // boomerang: timeout: 20
 // boomerang: stock: hangs: closing the device waits for the kernel that waits for the request
-// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | GOMP_REVERSE_OFFLOAD_THREADS=2
 #include "../check.h"
 
 #pragma omp requires reverse_offload

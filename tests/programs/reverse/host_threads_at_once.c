@@ -1,7 +1,7 @@
 // boomerang: checks: of 8 host threads in regions with requests at once, each gets all of its own answers and nobody else's
 // boomerang: sources: host_threads_at_once_host.c
 // boomerang: args: 8
-// boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | CUDA_DEVICE_MAX_CONNECTIONS=1 | CUDA_DEVICE_MAX_CONNECTIONS=2 | BOOMERANG_SIM_MEMOPS=0 | BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_DEVICE_RUNTIME=stock BOOMERANG_WAIT=block
+// boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | CUDA_DEVICE_MAX_CONNECTIONS=1 | CUDA_DEVICE_MAX_CONNECTIONS=2 | BOOMERANG_SIM_MEMOPS=0 | BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_DEVICE_RUNTIME=stock BOOMERANG_WAIT=block | GOMP_REVERSE_OFFLOAD_THREADS=2
 // boomerang: stock: hangs: the regions of a device share one request word, and any region may take another's reply
 #include <omp.h>
 

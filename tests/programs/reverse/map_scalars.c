@@ -1,6 +1,6 @@
 // boomerang: checks: variables of the device mapped to, from, tofrom and alloc in a request travel in the directions named and no others
 // boomerang: sources: map_scalars_host.c
-// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_INLINE=0 | BOOMERANG_INLINE=64
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_INLINE=0 | BOOMERANG_INLINE=64 | GOMP_REVERSE_OFFLOAD_THREADS=1 | GOMP_REVERSE_OFFLOAD_THREADS=4
 #include "../check.h"
 
 #pragma omp requires reverse_offload

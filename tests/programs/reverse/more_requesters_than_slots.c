@@ -1,6 +1,6 @@
 // boomerang: checks: thousands of threads of many teams make requests at the same time, more than there are slots, and each is served once
 // boomerang: sources: more_requesters_than_slots_host.c
-// boomerang: variants: BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | BOOMERANG_DEVICE_RUNTIME=stock
+// boomerang: variants: BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | BOOMERANG_DEVICE_RUNTIME=stock | GOMP_REVERSE_OFFLOAD_THREADS=1 | GOMP_REVERSE_OFFLOAD_THREADS=4
 #include "../check.h"
 
 #pragma omp requires reverse_offload

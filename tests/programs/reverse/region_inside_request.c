@@ -1,6 +1,6 @@
 // boomerang: checks: a served block launches a region of its own on the same device while the outer kernel waits for it
 // boomerang: sources: region_inside_request_host.c
-// boomerang: variants: BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | BOOMERANG_DEVICE_RUNTIME=stock
+// boomerang: variants: BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | BOOMERANG_DEVICE_RUNTIME=stock | GOMP_REVERSE_OFFLOAD_THREADS=2
 // boomerang: stock: hangs: the inner kernel is queued behind the outer one, which waits for it
 #include "../check.h"
 

@@ -1,7 +1,7 @@
 // boomerang: checks: a served block may take long: other regions of other host threads run and end meanwhile
 // boomerang: sources: slow_service_host.c
 // boomerang: stock: hangs: a second region in a program with reverse offload waits for the first
-// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | GOMP_REVERSE_OFFLOAD_THREADS=2
 #include <omp.h>
 
 #include "../check.h"

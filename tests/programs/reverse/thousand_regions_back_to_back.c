@@ -1,6 +1,6 @@
 // boomerang: checks: a thousand regions in a row, each with one request, are all served and in order
 // boomerang: sources: thousand_regions_back_to_back_host.c
-// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | GOMP_REVERSE_OFFLOAD_THREADS=2
 #include <omp.h>
 
 #include "../check.h"

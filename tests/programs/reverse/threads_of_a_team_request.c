@@ -1,6 +1,6 @@
 // boomerang: checks: all threads of a team make requests at once, inside a parallel region: each thread gets its own replies
 // boomerang: sources: threads_of_a_team_request_host.c
-// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock
+// boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | GOMP_REVERSE_OFFLOAD_THREADS=1 | GOMP_REVERSE_OFFLOAD_THREADS=4 BOOMERANG_WAIT=poll
 #include <omp.h>
 
 #include "../check.h"
