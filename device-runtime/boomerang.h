@@ -1,5 +1,6 @@
 /* Calling the host from device code: a number that says what is wanted, and some bytes. The host runs the handler that the program
-   registered with `boomerang_set_call_handler` (include/gomp_plugin.h), on the thread that launched the kernel.
+   registered with `boomerang_set_call_handler` (include/gomp_plugin.h), on the thread that
+   launched the kernel, or on one of the GOMP_REVERSE_OFFLOAD_THREADS helper threads.
 
    For all that compiles to PTX: GCC's OpenMP device code, CUDA C (nvcc or clang, compiled to relocatable PTX), PTX by hand.
    Nothing needs to be linked: the plugin adds the functions to every image that names them as it loads it. GCC's device linker alone wants

@@ -41,7 +41,7 @@ struct boomerang_host_table {
   /* Serves a reverse-offload request: runs the host's twin of the device function `fn`, with `mapnum` items whose addresses,
      sizes and 16-bit map kinds are in arrays at these device addresses. Unless `aq` is null, copy with
      GOMP_OFFLOAD_openacc_async_dev2host and _host2dev, and _synchronize after each; else with GOMP_OFFLOAD_dev2host and
-     _host2dev. Called on the thread that runs the region. */
+     _host2dev. Called on the thread that runs the region, or on a helper thread if GOMP_REVERSE_OFFLOAD_THREADS asks for some. */
   void (*target_rev)(uint64_t fn, uint64_t mapnum, uint64_t addrs, uint64_t sizes, uint64_t kinds, int dev_num,
                      struct goacc_asyncqueue *aq);
 };
@@ -50,9 +50,10 @@ struct boomerang_host_table {
    not the plugin's. */
 bool boomerang_set_host_table(const struct boomerang_host_table *table);
 
-/* Has `handler` handle what kernels ask for through device-runtime/boomerang.h, on all devices, or nobody if it is null; a call then ends
-   the program. It is called on the thread that runs the region; the kernel gets back what it leaves in `data`, `bytes` long, unless
-   it doesn't wait. It may use the device as a reverse-offload block may. */
+/* Has `handler` handle what kernels ask for through device-runtime/boomerang.h, on all devices, or nobody if it is
+   null; a call then ends the program. It is called on the thread that runs the region, or on a helper thread as
+   above; the kernel gets back what it leaves in `data`, `bytes` long, unless it doesn't wait. It may use the device
+   as a reverse-offload block may. */
 void boomerang_set_call_handler(void (*handler)(uint32_t opcode, void *data, uint32_t bytes, void *context), void *context);
 
 /* ---- Devices ---- */
