@@ -65,3 +65,20 @@ fn shared_memory_has_atomics_by_either_address() {
     let out = Gpu::new().transform(&kernel(body), shape(1, 64), &[0u32; 64]);
     assert_eq!(out, [128; 64]);
 }
+
+#[test]
+fn warps_that_fail_to_take_a_lock_leave_the_time_to_its_holder() {
+    // One lane a warp, 50 times: take the lock, count to 50, give the lock back.
+    let body = "setp.ne.u32 %p0, %lane, 0; @%p0 exit; mov.u32 %r0, 0;
+        TAKE: atom.global.exch.b32 %r1, [%data], 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra TAKE;
+        mov.u32 %r2, 0; COUNT: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 50; @%p1 bra COUNT;
+        atom.global.exch.b32 %r1, [%data], 0; add.u32 %r0, %r0, 1; setp.lt.u32 %p1, %r0, 50; @%p1 bra TAKE;";
+    let gpu = Gpu::new();
+    let (module, lock) = (gpu.load(&kernel(body)), gpu.buffer(&[0u32]));
+    let instructions = |warps: u32| {
+        let stats = gpu.launch(&module, "k", shape(1, 32 * warps), &[lock]);
+        stats.unwrap_or_else(|fault| panic!("{fault}")).warp_instructions
+    };
+    let (alone, together) = (instructions(1), instructions(8));
+    assert!(together < 12 * alone, "8 warps take {together} instructions, one takes {alone}");
+}

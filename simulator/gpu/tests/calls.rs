@@ -148,3 +148,29 @@ fn the_stack_grows_by_alloca_and_shrinks_by_the_return() {
     let out = Gpu::new().transform(&text, shape(1, 32), &[0u32; 32]);
     assert_eq!(out, (5..37).collect::<Vec<u32>>());
 }
+
+#[test]
+fn room_from_alloca_has_a_generic_address_that_callees_can_use() {
+    // As GCC 16 writes it: the address is made generic at once. Each lane asks for another size.
+    let text = format!(
+        ".func fill(.param .u64 at, .param .u32 n) {{ .reg .u64 %a; .reg .u32 %n; .reg .pred %p; ld.param.u64 %a, [at]; ld.param.u32 %n, [n];
+            LOOP: st.u32 [%a], %n; add.u64 %a, %a, 4; add.u32 %n, %n, -1; setp.ne.u32 %p, %n, 0; @%p bra LOOP; ret; }} {}",
+        kernel("add.u32 %r0, %id, 1; mul.wide.u32 %x0, %r0, 4; add.u64 %x0, %x0, 15; and.b64 %x0, %x0, -16;
+            { .reg .u64 %l; alloca.u64 %l, %x0; cvta.local.u64 %x1, %l; }
+            { .param .u64 a; .param .u32 n; st.param.u64 [a], %x1; st.param.u32 [n], %r0; call fill, (a, n); }
+            mov.u32 %r2, 0; SUM: ld.u32 %r1, [%x1]; add.u32 %r2, %r2, %r1; add.u64 %x1, %x1, 4; setp.ne.u32 %p0, %r1, 1; @%p0 bra SUM;
+            st.global.u32 [%at], %r2;")
+    );
+    let out = Gpu::new().transform(&text, shape(1, 32), &[0u32; 32]);
+    assert_eq!(out, (1..33).map(|n| n * (n + 1) / 2).collect::<Vec<u32>>());
+}
+
+#[test]
+fn a_lane_frees_what_it_allocated_while_the_others_wait_for_it() {
+    // Far more rounds than the stack has room for; the other lanes keep their variable.
+    let body = "alloca.u64 %x0, 4; st.local.u32 [%x0], %id; setp.ne.u32 %p0, %lane, 0; @%p0 bra END; mov.u32 %r0, 0;
+        LOOP: stacksave.u64 %x1; alloca.u64 %x2, 512; st.local.u32 [%x2], 77; stackrestore.u64 %x1; add.u32 %r0, %r0, 1;
+        setp.lt.u32 %p1, %r0, 10000; @%p1 bra LOOP; END: ld.local.u32 %r1, [%x0]; st.global.u32 [%at], %r1;";
+    let out = Gpu::new().transform(&kernel(body), shape(1, 32), &[0u32; 32]);
+    assert_eq!(out, (0..32).collect::<Vec<u32>>());
+}

@@ -39,6 +39,9 @@ macro_rules! word {
 word! { u16: AtomicU16; u32: AtomicU32; u64: AtomicU64; }
 
 /// `d` (unless unused) gets what was at `a` + `imm`, which becomes `f(old, b, c)`; lane after lane.
+///
+/// Where nothing changes the split gives up the rest of its time slice, as by `nanosleep`: it has most likely failed to take a lock,
+/// whose holder in its block can't go on before its own turn.
 #[inline(always)]
 fn update<T: Word, const SPACE: u8>(
     cx: &mut Context<'_>,
@@ -49,6 +52,7 @@ fn update<T: Word, const SPACE: u8>(
     cx.refresh_views();
     cx.orderings += 1;
     let size = size_of::<T>() as u64;
+    let effects = cx.effects;
     for lane in lanes(mask) {
         let addr = cx.lane::<u64>(i.a, lane).wrapping_add(i.imm);
         let (b, c) = (cx.lane::<T>(i.b, lane), cx.lane::<T>(i.c, lane));
@@ -66,6 +70,9 @@ fn update<T: Word, const SPACE: u8>(
         if i.d != Slot::UNUSED {
             cx.register::<T>(i.d)[lane] = old.put();
         }
+    }
+    if cx.effects == effects {
+        cx.budget = 0;
     }
     Flow::Next
 }

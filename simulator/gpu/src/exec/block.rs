@@ -58,7 +58,7 @@ impl Block {
                 let lanes = (threads - w * LANES as u32).min(LANES as u32);
                 let live = FULL >> (LANES as u32 - lanes);
                 let frames = Frames::new(grid.program_handle(), grid.function(), live);
-                Some(Box::new(Warp::new(w, live, frames)))
+                Some(Box::new(Warp::new(w, grid.block, live, frames)))
             })
             .collect();
         let shared_size = grid.shared_size();

@@ -22,7 +22,7 @@ impl Context<'_> {
             let site = &program.functions[self.function as usize].calls[call as usize];
             return builtin::call(self, builtin, site, mask);
         }
-        let top = self.warp.frames[self.frame_index].local_top + CALL_OVERHEAD + callee.local_size;
+        let top = self.warp.frames[self.frame_index].top(mask) + CALL_OVERHEAD + callee.local_size;
         if top > self.grid.local_size() {
             let lane = mask.trailing_zeros() as usize;
             let note = format!(

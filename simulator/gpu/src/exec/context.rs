@@ -34,6 +34,10 @@ pub(crate) struct Error {
     pub note: String,
 }
 
+/// Lanes computed at a time: so many results stay in the host's vector registers. A register of the program that is both source and
+/// destination has one slot, of which only the same lanes are overwritten that have been read.
+const CHUNK: usize = 8;
+
 /// A warp while it runs.
 pub(crate) struct Context<'a> {
     /// Registers of the current function.
@@ -160,9 +164,11 @@ impl<'a> Context<'a> {
     #[inline(always)]
     pub fn map1<A: Lane, D: Lane>(&mut self, i: &Inst, mask: u32, f: impl Fn(A) -> D) -> Flow {
         if mask == FULL {
-            let a = self.read::<A>(i.a);
-            let out = array::from_fn(|l| f(A::get(a[l])).put());
-            *self.register::<D>(i.d) = out;
+            for at in (0..LANES).step_by(CHUNK) {
+                let a = self.read::<A>(i.a);
+                let out: [_; CHUNK] = array::from_fn(|l| f(A::get(a[at + l])).put());
+                self.register::<D>(i.d)[at..at + CHUNK].copy_from_slice(&out);
+            }
         } else {
             for l in lanes(mask) {
                 let value = f(self.lane(i.a, l));
@@ -176,9 +182,11 @@ impl<'a> Context<'a> {
     #[inline(always)]
     pub fn map2<A: Lane, B: Lane, D: Lane>(&mut self, i: &Inst, mask: u32, f: impl Fn(A, B) -> D) -> Flow {
         if mask == FULL {
-            let (a, b) = (self.read::<A>(i.a), self.read::<B>(i.b));
-            let out = array::from_fn(|l| f(A::get(a[l]), B::get(b[l])).put());
-            *self.register::<D>(i.d) = out;
+            for at in (0..LANES).step_by(CHUNK) {
+                let (a, b) = (self.read::<A>(i.a), self.read::<B>(i.b));
+                let out: [_; CHUNK] = array::from_fn(|l| f(A::get(a[at + l]), B::get(b[at + l])).put());
+                self.register::<D>(i.d)[at..at + CHUNK].copy_from_slice(&out);
+            }
         } else {
             for l in lanes(mask) {
                 let value = f(self.lane(i.a, l), self.lane(i.b, l));
@@ -197,9 +205,12 @@ impl<'a> Context<'a> {
         f: impl Fn(A, B, C) -> D,
     ) -> Flow {
         if mask == FULL {
-            let (a, b, c) = (self.read::<A>(i.a), self.read::<B>(i.b), self.read::<C>(i.c));
-            let out = array::from_fn(|l| f(A::get(a[l]), B::get(b[l]), C::get(c[l])).put());
-            *self.register::<D>(i.d) = out;
+            for at in (0..LANES).step_by(CHUNK) {
+                let (a, b, c) = (self.read::<A>(i.a), self.read::<B>(i.b), self.read::<C>(i.c));
+                let out: [_; CHUNK] =
+                    array::from_fn(|l| f(A::get(a[at + l]), B::get(b[at + l]), C::get(c[at + l])).put());
+                self.register::<D>(i.d)[at..at + CHUNK].copy_from_slice(&out);
+            }
         } else {
             for l in lanes(mask) {
                 let value = f(self.lane(i.a, l), self.lane(i.b, l), self.lane(i.c, l));
@@ -214,8 +225,7 @@ impl<'a> Context<'a> {
     pub fn test2<A: Lane>(&self, i: &Inst, mask: u32, f: impl Fn(A, A) -> bool) -> u32 {
         let (a, b) = (self.read::<A>(i.a), self.read::<A>(i.b));
         if mask == FULL {
-            let bits: [u32; LANES] = array::from_fn(|l| u32::from(f(A::get(a[l]), A::get(b[l]))) << l);
-            bits.into_iter().fold(0, |all, bit| all | bit)
+            bits(array::from_fn(|l| f(A::get(a[l]), A::get(b[l]))))
         } else {
             lanes(mask).fold(0, |all, l| all | u32::from(f(A::get(a[l]), A::get(b[l]))) << l)
         }
@@ -244,6 +254,18 @@ impl<'a> Context<'a> {
         let address = std::ptr::from_ref(i) as usize / size_of::<Inst>();
         &mut self.warp.views[address % VIEWS]
     }
+}
+
+/// The mask of the lanes that are `true`.
+#[inline(always)]
+pub(crate) fn bits(flags: [bool; LANES]) -> u32 {
+    let mut mask = 0;
+    for first in (0..LANES).step_by(8) {
+        // The product's top byte gets bit 0 of byte `k` as its bit `k`.
+        let bytes = u64::from_le_bytes(array::from_fn(|k| flags[first + k].into()));
+        mask |= (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) << first;
+    }
+    mask as u32
 }
 
 /// The lanes of a mask, ascending.

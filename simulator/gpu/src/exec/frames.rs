@@ -1,6 +1,7 @@
 //! The activations of functions by a warp, with their registers.
 
-use crate::ir::{LANES, Line, NONE, Program};
+use super::context::lanes;
+use crate::ir::{FULL, LANES, Line, NONE, Program};
 use std::cell::RefCell;
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
@@ -23,8 +24,23 @@ pub(crate) struct Frame {
     pub returned: u32,
     /// Where its variables lie in local memory.
     pub local_base: u32,
-    /// Where they end, those from `alloca` included.
+    /// Where they end.
     pub local_top: u32,
+    /// Where those end that `alloca` has added, by lane; absent before its first use.
+    pub tops: Option<Box<[u32; LANES]>>,
+}
+
+impl Frame {
+    /// Where local memory is free for all the lanes of `mask`.
+    pub fn top(&self, mask: u32) -> u32 {
+        let added = self.tops.as_deref().and_then(|tops| lanes(mask).map(|lane| tops[lane]).max());
+        added.unwrap_or(self.local_top)
+    }
+
+    /// The ends by lane.
+    pub fn tops(&mut self) -> &mut [u32; LANES] {
+        self.tops.get_or_insert_with(|| Box::new([self.local_top; LANES]))
+    }
 }
 
 /// What a call adds to the stack besides the callee's variables: its return address and saved registers, at the least.
@@ -66,6 +82,7 @@ impl Frames {
             returned: 0,
             local_base: 0,
             local_top: code.local_size,
+            tops: None,
         };
         Frames { program, frames: vec![first], free: Vec::new() }
     }
@@ -89,7 +106,7 @@ impl Frames {
         for (word, &at) in words.take(callee.parameter_words as usize).enumerate() {
             copy_word(&from.registers, at as usize, &mut registers, word * WORD);
         }
-        let local_base = from.local_top + CALL_OVERHEAD;
+        let local_base = from.top(mask) + CALL_OVERHEAD;
         let frame = Frame {
             function,
             registers,
@@ -101,6 +118,7 @@ impl Frames {
             returned: 0,
             local_base,
             local_top: local_base + callee.local_size,
+            tops: None,
         };
         match self.free.pop() {
             Some(index) => {
@@ -166,8 +184,11 @@ fn copy_word(from: &[Line], from_byte: usize, to: &mut [Line], to_byte: usize) {
 }
 
 fn copy_lanes(from: &[Line], from_byte: usize, to: &mut [Line], to_byte: usize, mask: u32) {
+    if mask == FULL {
+        return copy_word(from, from_byte, to, to_byte);
+    }
     let (from_line, to_line) = (from_byte / size_of::<Line>(), to_byte / size_of::<Line>());
-    for lane in super::context::lanes(mask) {
+    for lane in lanes(mask) {
         to[to_line + lane / 8].0[lane % 8] = from[from_line + lane / 8].0[lane % 8];
     }
 }

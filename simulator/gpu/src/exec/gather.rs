@@ -1,6 +1,6 @@
 //! Warp-wide instructions: the lanes that a member mask names wait for each other, then exchange values.
 
-use super::context::{Context, Flow, lanes};
+use super::context::{Context, Flow, bits, lanes};
 use super::lane::Lane;
 use super::warp::{Gathered, Resume, State};
 use crate::ir::{FULL, Inst, LANES};
@@ -46,6 +46,11 @@ impl Context<'_> {
         None
     }
 
+    /// Whether the lanes of `mask` have nobody among `members` to wait for, and have not waited.
+    fn complete(&self, members: u32, mask: u32) -> bool {
+        matches!(self.resume, Resume::Fresh) && members & self.warp.live & !mask == 0
+    }
+
     /// The values of a 32-bit register.
     fn values32(&self, i: &Inst) -> [u64; LANES] {
         self.read::<u32>(i.a).map(u64::from)
@@ -67,6 +72,7 @@ pub(crate) fn warp_sync(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
 }
 
 /// The lane that `lane` reads from and whether that is within its segment (PTX ISA, `shfl`).
+#[inline(always)]
 fn shuffle_source(kind: Shuffle, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (segment, clamp) = (c >> 8 & 31, c & 31);
     let (min, max) = (lane & segment, lane & segment | clamp & !segment & 31);
@@ -80,19 +86,27 @@ fn shuffle_source(kind: Shuffle, lane: u32, b: u32, c: u32) -> (u32, bool) {
     if inside { (source, true) } else { (lane, false) }
 }
 
+/// Inlined so that the kind is a constant.
+#[inline(always)]
 fn shuffle(cx: &mut Context<'_>, i: &Inst, mask: u32, members: u32, kind: Shuffle) -> Flow {
     let (predicate, _) = i.pair();
-    let values = cx.values32(i);
-    let Some(Gathering { values, .. }) = cx.gather(members, mask, values) else { return Flow::Switch };
-    let (mut out, mut inside) = ([0; LANES], 0);
-    for lane in lanes(mask) {
-        let (source, valid) = shuffle_source(kind, lane as u32, cx.lane(i.b, lane), cx.lane(i.c, lane));
-        out[lane] = values[source as usize] as u32;
-        inside |= u32::from(valid) << lane;
+    let values: [u32; LANES] = if cx.complete(members, mask) {
+        *cx.read::<u32>(i.a)
+    } else {
+        let values = cx.values32(i);
+        let Some(Gathering { values, .. }) = cx.gather(members, mask, values) else { return Flow::Switch };
+        values.map(|value| value as u32)
+    };
+    let (b, c) = (cx.read::<u32>(i.b), cx.read::<u32>(i.c));
+    let (mut out, mut inside) = ([0; LANES], [false; LANES]);
+    for lane in 0..LANES {
+        let (source, valid) = shuffle_source(kind, lane as u32, b[lane], c[lane]);
+        out[lane] = values[source as usize % LANES];
+        inside[lane] = valid;
     }
     cx.write::<u32>(i.d, mask, &out);
     if predicate != 0 {
-        cx.write_predicate(crate::ir::Slot::frame(predicate as usize), mask, inside);
+        cx.write_predicate(crate::ir::Slot::frame(predicate as usize), mask, bits(inside));
     }
     Flow::Next
 }

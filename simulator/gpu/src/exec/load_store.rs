@@ -3,7 +3,7 @@
 use super::context::{Context, Error, Flow, lanes};
 use super::lane::Lane;
 use crate::fault::FaultKind;
-use crate::ir::{CODE_WINDOW, Inst, LANES, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use crate::ir::{CODE_WINDOW, FULL, Inst, LANES, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use boomerang_ptx::types::Space;
 use std::sync::atomic::{self, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -130,15 +130,38 @@ impl Context<'_> {
     }
 }
 
+/// Whether all lanes are here and access one place, which the loops over lanes need not find out lane by lane.
+#[inline(always)]
+fn shared_by_all<const SPACE: u8>(bases: &[u64; LANES], offset: u64, mask: u32) -> bool {
+    let first = bases[0];
+    mask == FULL
+        && SPACE != space::LOCAL
+        && first.wrapping_add(offset) >> 48 << 48 != LOCAL_WINDOW
+        && bases.iter().fold(0, |differ, base| differ | base ^ first) == 0
+}
+
 /// `ld`: `d` gets what is at `a` + `imm`; `c`'s bits are the alignment.
 ///
 /// Lanes in a row with one address share one access, as on hardware: code whose lanes run in lockstep relies on all seeing the same value.
 pub(crate) fn load<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     cx.refresh_views();
-    let bases = *cx.read::<u64>(i.a);
+    let bases = cx.read::<u64>(i.a);
     let align = u64::from(i.c.bits());
     let first = mask.trailing_zeros() as usize;
-    cx.watched = bases[first].wrapping_add(i.imm);
+    let (address, shared) = (bases[first].wrapping_add(i.imm), shared_by_all::<SPACE>(bases, i.imm, mask));
+    cx.watched = address;
+    if shared {
+        return match cx.translate::<SPACE>(i, first, address, size_of::<T>() as u64, align, READ) {
+            Ok(at) => {
+                // SAFETY: `translate` checked the address and its alignment.
+                let value = unsafe { T::load(at) };
+                *cx.register::<T>(i.d) = [value.put(); LANES];
+                Flow::Next
+            }
+            Err(fault) => fault,
+        };
+    }
+    let bases = *cx.read::<u64>(i.a);
     let (mut last, mut value) = (!bases[first], None);
     for lane in lanes(mask) {
         if bases[lane] != last || SPACE == space::LOCAL {
@@ -160,15 +183,16 @@ pub(crate) fn load<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, m
 pub(crate) fn store<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     cx.refresh_views();
     cx.effects += 1;
-    let bases = *cx.read::<u64>(i.a);
     let align = u64::from(i.c.bits());
-    let mut rest = mask;
+    let mut rest =
+        if shared_by_all::<SPACE>(cx.read::<u64>(i.a), i.imm, mask) { 1 << (LANES - 1) } else { mask };
     while rest != 0 {
         let lane = rest.trailing_zeros() as usize;
         rest &= rest - 1;
-        let addr = bases[lane].wrapping_add(i.imm);
+        let base = cx.lane::<u64>(i.a, lane);
+        let addr = base.wrapping_add(i.imm);
         let own = SPACE == space::LOCAL || addr >> 48 << 48 == LOCAL_WINDOW;
-        if !own && rest != 0 && bases[rest.trailing_zeros() as usize] == bases[lane] {
+        if !own && rest != 0 && cx.lane::<u64>(i.a, rest.trailing_zeros() as usize) == base {
             continue;
         }
         let value = cx.lane::<T>(i.b, lane);
@@ -190,12 +214,8 @@ pub(crate) fn load_word<T: Truncated>(cx: &mut Context<'_>, i: &Inst, mask: u32)
 /// `st.param`: part of word `d`, from bit `imm`, becomes `b`.
 pub(crate) fn store_word<T: Truncated>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     let (shift, part) = (i.imm, u64::MAX >> (64 - 8 * size_of::<T>()));
-    for lane in lanes(mask) {
-        let value = cx.lane::<T>(i.b, lane).bits();
-        let word = &mut cx.register::<u64>(i.d)[lane];
-        *word = *word & !(part << shift) | value << shift;
-    }
-    Flow::Next
+    let update = Inst { a: i.d, ..*i };
+    cx.map2(&update, mask, |word: u64, value: T| word & !(part << shift) | value.bits() << shift)
 }
 
 /// A value that is part of a word.
@@ -307,37 +327,42 @@ pub(crate) fn local_address(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     Flow::Next
 }
 
-/// `alloca`: `d` gets the local address of `a` bytes more of the frame, aligned to `imm`. All lanes get the same room, as large as the
-/// one that wants most needs.
+/// `alloca`: `d` gets the local address of `a` bytes more of the frame, aligned to `imm`.
 pub(crate) fn alloca(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
-    let most = lanes(mask).map(|lane| cx.lane::<u64>(i.a, lane)).max().unwrap_or(0);
-    let frame = &mut cx.warp.frames[cx.frame_index];
-    let at = u64::from(frame.local_top).next_multiple_of(i.imm);
-    let end = at.saturating_add(most).saturating_add(15) & !15;
-    if end > u64::from(cx.grid.local_size()) {
-        let note = format!("alloca of {most} bytes, a thread has {} of stack", cx.grid.local_size());
-        return cx.fail(FaultKind::StackOverflow, mask.trailing_zeros() as usize, note);
+    for lane in lanes(mask) {
+        let size = cx.lane::<u64>(i.a, lane);
+        let limit = u64::from(cx.grid.local_size());
+        let top = &mut cx.warp.frames[cx.frame_index].tops()[lane];
+        let at = u64::from(*top).next_multiple_of(i.imm);
+        let end = at.saturating_add(size).saturating_add(15) & !15;
+        if end > limit {
+            let note = format!("alloca of {size} bytes, a thread has {limit} of stack");
+            return cx.fail(FaultKind::StackOverflow, lane, note);
+        }
+        *top = end as u32;
+        cx.register::<u64>(i.d)[lane] = at;
     }
-    frame.local_top = end as u32;
-    cx.write::<u64>(i.d, mask, &[at; LANES]);
     Flow::Next
 }
 
 /// `stacksave`: `d` gets the end of the frame's variables.
 pub(crate) fn stack_save(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
-    let top = u64::from(cx.warp.frames[cx.frame_index].local_top);
-    cx.write::<u64>(i.d, mask, &[top; LANES]);
+    let tops = cx.warp.frames[cx.frame_index].tops().map(u64::from);
+    cx.write::<u64>(i.d, mask, &tops);
     Flow::Next
 }
 
-/// `stackrestore`: frees what was allocated since the save of `a`. Where lanes have parted nothing is freed before the return, as
-/// the others may still use theirs.
+/// `stackrestore`: frees what was allocated since the save of `a`.
 pub(crate) fn stack_restore(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
-    let top = cx.lane::<u64>(i.a, mask.trailing_zeros() as usize);
-    let frame = &mut cx.warp.frames[cx.frame_index];
-    let base = u64::from(frame.local_base);
-    if frame.inside == mask && (base..=u64::from(frame.local_top)).contains(&top) {
-        frame.local_top = top as u32;
+    for lane in lanes(mask) {
+        let saved = cx.lane::<u64>(i.a, lane);
+        let frame = &mut cx.warp.frames[cx.frame_index];
+        let kept = u64::from(frame.local_top)..=u64::from(frame.tops()[lane]);
+        if !kept.contains(&saved) {
+            let note = "stackrestore of what stacksave did not give in this call";
+            return cx.fail(FaultKind::IllegalInstruction, lane, note);
+        }
+        frame.tops()[lane] = saved as u32;
     }
     Flow::Next
 }

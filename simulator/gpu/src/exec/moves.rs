@@ -12,9 +12,7 @@ pub(crate) fn nop(_: &mut Context<'_>, _: &Inst, _: u32) -> Flow {
 }
 
 fn copy<T: Lane>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
-    let a = *cx.read::<T>(i.a);
-    cx.write::<T>(i.d, mask, &a);
-    Flow::Next
+    cx.map1(i, mask, |a: T| a)
 }
 
 /// `d` = `a`, of registers of that size.

@@ -30,13 +30,11 @@ fn nanoseconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_nanos() as u64)
 }
 
-impl Context<'_> {
-    /// Index in its block of the thread that is a lane of this warp.
-    pub fn thread_index(&self, lane: u32) -> [u32; 3] {
-        let [x, y, _] = self.grid.block;
-        let flat = self.warp.index * LANES as u32 + lane;
-        [flat % x, flat / x % y, flat / x / y]
-    }
+/// `%tid`.
+fn thread_index<const AXIS: usize>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+    let index = cx.warp.thread_indices[AXIS];
+    cx.write::<u32>(i.d, mask, &index);
+    Flow::Next
 }
 
 /// The routine that puts a special register into `d`, and whether it has 64 bits.
@@ -52,9 +50,9 @@ pub(crate) fn select(register: SpecialRegister) -> Option<(Handler, bool)> {
         };
     }
     let narrow = match register {
-        Tid(Axis::X) => give!(u32, |cx, lane| cx.thread_index(lane)[0]),
-        Tid(Axis::Y) => give!(u32, |cx, lane| cx.thread_index(lane)[1]),
-        Tid(Axis::Z) => give!(u32, |cx, lane| cx.thread_index(lane)[2]),
+        Tid(Axis::X) => Some(thread_index::<0> as Handler),
+        Tid(Axis::Y) => Some(thread_index::<1> as Handler),
+        Tid(Axis::Z) => Some(thread_index::<2> as Handler),
         Ntid(axis) => axis!(axis, |cx| cx.grid.block),
         Ctaid(axis) | Clusterid(axis) => axis!(axis, |cx| cx.block.index),
         Nctaid(axis) | Nclusterid(axis) => axis!(axis, |cx| cx.grid.grid),

@@ -9,6 +9,7 @@ use super::barrier::Votes;
 use super::frames::Frames;
 use crate::ir::{LANES, NONE};
 use crate::mem::View;
+use std::array;
 use std::sync::Arc;
 
 /// Why a split doesn't run.
@@ -98,6 +99,8 @@ const UPDATES: usize = 8;
 pub(crate) struct Warp {
     /// Its number in the block.
     pub index: u32,
+    /// `%tid` of its lanes, in each dimension: kept, as GCC's code asks for it at each function's entry.
+    pub thread_indices: [[u32; LANES]; 3],
     /// Lanes that have not exited.
     pub live: u32,
     /// The splits; the order is that of turns.
@@ -120,10 +123,18 @@ pub(crate) struct Warp {
 }
 
 impl Warp {
-    /// A warp of the lanes `live`, whose frame 0 is the kernel's.
-    pub fn new(index: u32, live: u32, frames: Frames) -> Warp {
+    /// A warp of the lanes `live` of a block of the size `block`, whose frame 0 is the kernel's.
+    pub fn new(index: u32, block: [u32; 3], live: u32, frames: Frames) -> Warp {
+        let [width, height, _] = block;
+        let flat = |lane: usize| index * LANES as u32 + lane as u32;
+        let thread_indices = [
+            array::from_fn(|lane| flat(lane) % width),
+            array::from_fn(|lane| flat(lane) / width % height),
+            array::from_fn(|lane| flat(lane) / width / height),
+        ];
         Warp {
             index,
+            thread_indices,
             live,
             splits: vec![Split::ready(live, 0, 0, NONE)],
             joins: Vec::new(),
