@@ -2,15 +2,14 @@
 
    Each region that runs has a `rev_region` in device memory, in front of its soft stacks, and a window of request slots in pinned
    host memory: per slot a word `posted` and a `rev_request`, which the device writes, a `rev_reply`, which the host writes, and an
-   inline area. They are arrays of their own, so that the host looks through
-   many slots at the speed of its caches. A slot belongs to one requester
-   at a time. Who may fill it is decided in device memory, by a ticket lock per slot; what it holds is decided by two words,
-   each written by one side only:
+   inline area. They are arrays of their own, so that the host looks through many slots at the speed of its caches. A slot belongs to
+   one requester at a time. Who may fill it is decided in device memory, by a ticket lock per slot; what it holds is decided by two
+   words, each written by one side only:
 
      posted   written by the device: (ticket + 1) % 256 and the request itself, or word that it is complete (REV_POSTED)
      done     written by the host:   ticket + 1 when the request of that ticket is served
 
-   A request that maps nothing is that one word: neither side touches another line for it.
+   A request that maps nothing is that one word: neither side touches its rev_request.
 
    Invariants
    1. A `posted` whose ticket isn't that of `done` says that the slot holds a request that waits to be served. The device changes

@@ -45,7 +45,8 @@ pub fn run(device: &'static Device, kernel: &Kernel, vars: u64, wanted: Requeste
     Ok(())
 }
 
-/// Runs a constructor or destructor kernel, which is told of as `name`: one thread. With `with_stack` it takes an argument, the end of a soft stack.
+/// Runs a constructor or destructor kernel, which is told of as `name`: one thread. With `with_stack` it takes an argument, the end of
+/// a soft stack.
 ///
 /// # Errors
 /// What the driver says when the kernel can't be launched or fails.

@@ -7,7 +7,7 @@
 use super::items::Items;
 use super::region;
 use super::source::{enqueue_bell_wait, serve_from};
-use super::wait::{NAPS, TURNS, spin_time};
+use super::wait::{Naps, TURNS, spin_time};
 use super::window::Window;
 use crate::abi::host;
 use crate::device::Device;
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Requests that a helper serves in one visit, at most, before it looks after other regions.
 const VISIT: usize = 64;
@@ -131,7 +131,7 @@ impl Offer {
 fn start(device: &'static Device, number: usize) {
     let builder = std::thread::Builder::new().name(format!("boomerang-{number}")).stack_size(STACK_BYTES);
     let run = move || {
-        let helper = Helper { device, items: Items::default(), nap: NAPS.0 };
+        let helper = Helper { device, items: Items::default(), naps: Naps::new() };
         match helper.run() {
             // The thread that launched the region gets the driver's error as well, and knows which kernel it comes from.
             Err(Error::Cuda(_)) => {}
@@ -150,7 +150,7 @@ fn start(device: &'static Device, number: usize) {
 struct Helper {
     device: &'static Device,
     items: Items,
-    nap: Duration,
+    naps: Naps,
 }
 
 impl Helper {
@@ -175,7 +175,7 @@ impl Helper {
                 let now = Instant::now();
                 if served {
                     active = now;
-                    self.nap = NAPS.0;
+                    self.naps = Naps::new();
                 } else if now - active >= spin {
                     self.rest(&offers, changes, event)?;
                 }
@@ -187,7 +187,7 @@ impl Helper {
     fn rest(&mut self, offers: &[Arc<Offer>], changes: u64, event: Event) -> Result<()> {
         let device = self.device;
         if !device.uses_memory_operations() {
-            self.take_nap();
+            self.naps.take();
             return Ok(());
         }
         let shared = device.reverse.share(device.driver)?;
@@ -200,14 +200,9 @@ impl Helper {
             device.driver.synchronize_event(event)
         };
         if device.gate.sleep(helpers.waiter, &shared.bell, ready, block)? == Wake::Closed {
-            self.take_nap();
+            self.naps.take();
         }
         Ok(())
-    }
-
-    fn take_nap(&mut self) {
-        std::thread::sleep(self.nap);
-        self.nap = (self.nap * 2).min(NAPS.1);
     }
 }
 

@@ -15,8 +15,24 @@ const SPIN: Duration = Duration::from_micros(50);
 const FAULT_CHECK: Duration = Duration::from_millis(1);
 /// Turns of the loop between looks at the clock.
 pub(super) const TURNS: u32 = 32;
-/// Shortest and longest pause of the poll policy. Where the driver has no event to wait for, a pause is all there is.
-pub(super) const NAPS: (Duration, Duration) = (Duration::from_micros(10), Duration::from_micros(200));
+/// Shortest and longest nap.
+const NAPS: (Duration, Duration) = (Duration::from_micros(10), Duration::from_micros(200));
+
+/// Pauses that get longer while nothing happens. Where the driver has no event to wait for, a pause is all there is.
+pub(super) struct Naps(Duration);
+
+impl Naps {
+    /// Begins with the shortest.
+    pub(super) fn new() -> Naps {
+        Naps(NAPS.0)
+    }
+
+    /// Pauses, for twice as long as the last time.
+    pub(super) fn take(&mut self) {
+        std::thread::sleep(self.0);
+        self.0 = (self.0 * 2).min(NAPS.1);
+    }
+}
 
 /// How long a thread spins after the last activity.
 pub(super) fn spin_time(policy: WaitPolicy) -> Duration {
@@ -33,7 +49,7 @@ struct Waiter<'a> {
     requests: Option<&'a dyn Source>,
     /// Whether the driver was asked to wake this thread at the end of the kernel.
     end_noticed: bool,
-    nap: Duration,
+    naps: Naps,
 }
 
 /// Waits until the kernel on `queue` has ended; serves its `requests`, if it may make any.
@@ -41,7 +57,7 @@ struct Waiter<'a> {
 /// # Errors
 /// What the driver says when the kernel has failed, or what is wrong with a request.
 pub fn until_end(device: &'static Device, queue: &Queue, requests: Option<&dyn Source>) -> Result<()> {
-    Waiter { device, queue, requests, end_noticed: false, nap: NAPS.0 }.run()
+    Waiter { device, queue, requests, end_noticed: false, naps: Naps::new() }.run()
 }
 
 impl Waiter<'_> {
@@ -61,7 +77,7 @@ impl Waiter<'_> {
             let now = Instant::now();
             if served {
                 active = now;
-                self.nap = NAPS.0;
+                self.naps = Naps::new();
             }
             if !self.queue.has_end_word() || now - checked >= FAULT_CHECK {
                 checked = now;
@@ -93,7 +109,7 @@ impl Waiter<'_> {
         let event = self.queue.event;
         // Without an end word the queue may share its channel, and nothing may be put behind its kernel.
         if !self.queue.has_end_word() {
-            self.take_nap();
+            self.naps.take();
             return Ok(());
         }
         let Some(requests) = self.requests else {
@@ -113,13 +129,8 @@ impl Waiter<'_> {
         };
         match self.device.gate.sleep(requests.waiter(), requests.word(), ready, block)? {
             Wake::Look => {}
-            Wake::Closed => self.take_nap(),
+            Wake::Closed => self.naps.take(),
         }
         Ok(())
-    }
-
-    fn take_nap(&mut self) {
-        std::thread::sleep(self.nap);
-        self.nap = (self.nap * 2).min(NAPS.1);
     }
 }
