@@ -100,17 +100,21 @@ fn announce(outcome: &Outcome) {
 
 /// Adds a run to the counts. A stock run that fails as expected has passed.
 pub fn count(outcome: &Outcome, tally: &mut Tally) {
-    let why = match &outcome.verdict {
-        Verdict::Passed | Verdict::Differs(_) => return tally.passed += 1,
-        Verdict::Skipped(_) => return tally.skipped += 1,
-        Verdict::Failed(why) => why,
-    };
-    tally.fail(format!(
+    match &outcome.verdict {
+        Verdict::Passed | Verdict::Differs(_) => tally.passed += 1,
+        Verdict::Skipped(_) => tally.skipped += 1,
+        Verdict::Failed(why) => tally.fail(failure(outcome, why)),
+    }
+}
+
+/// What is said of a run that failed for the reason `why`: which one, why, and its last words.
+pub fn failure(outcome: &Outcome, why: &str) -> String {
+    format!(
         "{} [{}]: {why}\n    {} (.stderr; again by .sh) ends with\n{}{}",
         outcome.run.program.name,
         outcome.run.label(),
         outcome.stdout.display(),
         shell::tail(&outcome.stdout, 5),
         shell::tail(&outcome.stderr(), 15),
-    ));
+    )
 }

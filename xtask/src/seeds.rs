@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::catalog::Program;
+use crate::programs::failure;
 use crate::run::{Outcome, Place, Run, Verdict};
 use crate::schedule::{parallel, processors};
 use crate::shell::progress;
@@ -26,29 +27,22 @@ pub fn run_all(
         let outcomes = parallel(runs, processors(), |run| run.make(place));
         let outcomes = outcomes.into_iter().collect::<Result<Vec<Outcome>>>()?;
         let (name, seconds) = (&program.name, start.elapsed().as_secs_f64());
-        match failures(&outcomes) {
-            None => {
-                tally.passed += 1;
-                progress(format!("ok      {name} [{} seeds] {seconds:.1} s", outcomes.len()));
-            }
-            Some(failures) => {
-                progress(format!("FAILED  {name} {failures}"));
-                tally
-                    .fail(format!("{name} {failures}\n    {} and the like", place.logs.join(name).display()));
-            }
-        }
+        let failed: Vec<(&Outcome, &String)> = outcomes.iter().filter_map(failed).collect();
+        let Some((first, why)) = failed.first() else {
+            tally.passed += 1;
+            progress(format!("ok      {name} [{} seeds] {seconds:.1} s", outcomes.len()));
+            continue;
+        };
+        progress(format!("FAILED  {name} [{} of {} seeds]: {why}", failed.len(), outcomes.len()));
+        tally.fail(format!("{} of {} seeds; {}", failed.len(), outcomes.len(), failure(first, why)));
     }
     Ok(())
 }
 
-/// The runs that failed, and what the first one did.
-fn failures(outcomes: &[Outcome]) -> Option<String> {
-    let failed = outcomes.iter().filter_map(|outcome| match &outcome.verdict {
-        Verdict::Failed(why) => Some((&outcome.run.variant.first()?.1, why)),
+/// A run that failed, and why.
+fn failed(outcome: &Outcome) -> Option<(&Outcome, &String)> {
+    match &outcome.verdict {
+        Verdict::Failed(why) => Some((outcome, why)),
         _ => None,
-    });
-    let failed: Vec<(&String, &String)> = failed.collect();
-    let (_, why) = failed.first()?;
-    let seeds: Vec<&str> = failed.iter().map(|(seed, _)| seed.as_str()).collect();
-    Some(format!("[BOOMERANG_SIM_SEED={}]: {why}", seeds.join(", ")))
+    }
 }
