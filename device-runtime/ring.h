@@ -83,13 +83,25 @@ in_lockstep (void)
   return __nvptx_uni[__nvvm_read_ptx_sreg_tid_y ()] == 0;
 }
 
-/* What lanes do each for itself. Before sm_70 lanes of a warp that wait for one another would wait for ever: one at a time.  */
+/* What lanes do each for itself. Before sm_70 lanes of a warp that wait for one another would wait for ever: one at a time.
+
+   From sm_70 on they part while they wait, and have to go on as they came, together: GCC's code has one soft-stack pointer for all lanes
+   of a warp, in shared memory, which every function moves and puts back. Lanes that are in different functions would move each
+   other's.  */
 #if BOOMERANG_SM >= 70
-#define FOR_EACH_LANE
+#define FOR_EACH_LANE(action)                 \
+  do                                          \
+    {                                         \
+      uint32_t together_ = active_lanes ();   \
+      action;                                 \
+      warp_sync (together_);                  \
+    }                                         \
+  while (0)
 #else
-#define FOR_EACH_LANE                           \
-  for (uint32_t lane_ = 0; lane_ < 32; lane_++) \
-    if (lane_ == (uint32_t) __nvvm_read_ptx_sreg_laneid ())
+#define FOR_EACH_LANE(action)                                   \
+  for (uint32_t lane_ = 0; lane_ < 32; lane_++)                 \
+    if (lane_ == (uint32_t) __nvvm_read_ptx_sreg_laneid ())     \
+    action
 #endif
 
 static inline struct lanes
@@ -111,7 +123,7 @@ static inline void
 meet (struct lanes lanes)
 {
   if (lanes.step != 1)
-    warp_sync ();
+    warp_sync (ALL_LANES);
 }
 
 static inline uint32_t

@@ -91,12 +91,27 @@ fetch_add_relaxed_gpu_u32 (void *address, uint32_t value)
   return old;
 }
 
-/* The lanes of a full warp meet: what the others did before is seen after. Before sm_70 they never part.  */
+#define ALL_LANES 0xffffffffu
+
+#if BOOMERANG_SM >= 70
+/* The lanes that execute this together.  */
+static inline uint32_t
+active_lanes (void)
+{
+  uint32_t lanes;
+  asm volatile ("activemask.b32 %0;" : "=r"(lanes) : : "memory");
+  return lanes;
+}
+#endif
+
+/* Lanes meet: what the others did before is seen after. Before sm_70 they never part.  */
 static inline void
-warp_sync (void)
+warp_sync (uint32_t lanes)
 {
 #if BOOMERANG_SM >= 70
-  asm volatile ("bar.warp.sync 0xffffffff;" : : : "memory");
+  asm volatile ("bar.warp.sync %0;" : : "r"(lanes) : "memory");
+#else
+  (void) lanes;
 #endif
 }
 

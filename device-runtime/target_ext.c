@@ -105,6 +105,5 @@ GOMP_target_ext (int device, void (*fn) (void *), size_t mapnum, void **hostaddr
       request (&region, &target, dev_num, lanes_of_warp ());
       return;
     }
-  FOR_EACH_LANE
-    request (&region, &target, dev_num, lane_alone ());
+  FOR_EACH_LANE (request (&region, &target, dev_num, lane_alone ()));
 }

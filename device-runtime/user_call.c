@@ -41,8 +41,7 @@ call (uint32_t opcode, void *data, uint32_t bytes, enum reply reply)
       return 1;
     }
 #endif
-  FOR_EACH_LANE
-    make (&region, opcode, data, bytes, reply, lane_alone ());
+  FOR_EACH_LANE (make (&region, opcode, data, bytes, reply, lane_alone ()));
   return 1;
 }
 

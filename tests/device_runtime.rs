@@ -120,6 +120,23 @@ fn a_request_is_complete_before_it_is_posted() {
 }
 
 #[test]
+fn lanes_that_each_make_a_request_go_on_together() {
+    // Once for each way of calling.
+    for (name, calls) in [("target_ext", 1), ("user_call", 2), ("user_call_plain", 2)] {
+        let text = text(name, 70);
+        let came = Regex::new("activemask.b32 (%r[0-9]+);").expect("a valid pattern");
+        let came: Vec<_> = came.captures_iter(&text).collect();
+        assert_eq!(came.len(), calls, "{name}");
+        for lanes in came {
+            let (_, rest) = text.split_at(lanes.get(0).expect("the match").end());
+            let meeting = rest.find(&format!("bar.warp.sync {};", &lanes[1])).expect("they meet");
+            let left = rest[..meeting].matches("st.release.gpu").count();
+            assert!(left > 0, "{name}: whoever waits for a slot would wait for a lane that waits for it");
+        }
+    }
+}
+
+#[test]
 fn both_variants_link_with_an_image() {
     let link = |objects: &[&str], architecture: u32| {
         let image = boomerang_ptx::parse(IMAGE).expect("well formed");
