@@ -46,6 +46,8 @@ pub enum PtxFiles {
 /// Which rewrites the program's PTX goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PtxPasses {
+    /// Kernels that need nothing of libgomp call their function themselves.
+    pub direct: bool,
     /// The JIT gets only what kernels reach.
     pub prune: bool,
     /// libgomp's fences get device scope.
@@ -55,17 +57,21 @@ pub struct PtxPasses {
 }
 
 impl PtxPasses {
-    const NONE: PtxPasses = PtxPasses { prune: false, fences: false, heap: false };
+    const NONE: PtxPasses = PtxPasses { direct: false, prune: false, fences: false, heap: false };
+    const ALL: PtxPasses = PtxPasses { direct: true, prune: true, fences: true, heap: true };
     const DEFAULT: PtxPasses = PtxPasses { prune: true, ..PtxPasses::NONE };
 
     /// Those that a value of `BOOMERANG_PTX_OPT` names.
     fn named(value: &str) -> Option<PtxPasses> {
-        let mut passes = PtxPasses::NONE;
-        if value.trim() == "0" {
-            return Some(passes);
+        match value.trim() {
+            "0" => return Some(PtxPasses::NONE),
+            "all" => return Some(PtxPasses::ALL),
+            _ => {}
         }
+        let mut passes = PtxPasses::NONE;
         for name in value.split(',') {
             match name.trim() {
+                "direct" => passes.direct = true,
                 "prune" => passes.prune = true,
                 "fences" => passes.fences = true,
                 "heap" => passes.heap = true,
@@ -325,8 +331,8 @@ mod tests {
         assert_eq!(parse_one("GOMP_NVPTX_JIT", " -O0").0.jit_optimization, Some(0));
         assert_eq!(parse_one("GOMP_NVPTX_JIT", "-O1 -O4").0.jit_optimization, Some(4));
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "0").0.ptx_passes, PtxPasses::NONE);
-        let all = PtxPasses { prune: true, fences: true, heap: true };
-        assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences, prune,heap").0.ptx_passes, all);
+        assert_eq!(parse_one("BOOMERANG_PTX_OPT", " all").0.ptx_passes, PtxPasses::ALL);
+        assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences, prune,heap,direct").0.ptx_passes, PtxPasses::ALL);
         let fences = PtxPasses { fences: true, ..PtxPasses::NONE };
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences").0.ptx_passes, fences);
         assert_eq!(parse_one("BOOMERANG_HEAP", "1000000").0.heap_bytes, Some(1_000_000));

@@ -31,9 +31,12 @@ pub struct Item<'a> {
     pub span: Range<usize>,
     /// Where its body begins: with the brace, or behind the item where it has none.
     pub body: usize,
-    /// Names that its body or initializer may use; more than it does use, never fewer.
+    /// Names that its body or initializer may use; more than it does use, never fewer. [`INDIRECT_CALL`] among them.
     pub uses: Vec<&'a str>,
 }
+
+/// What a function uses that calls another by address: every such call needs one (PTX ISA, Kernel and Function Directives).
+pub const INDIRECT_CALL: &str = ".callprototype";
 
 /// The items of `text` in order, or none where it has a form that isn't known. What follows the last item is blank.
 pub fn items(text: &str) -> Option<Vec<Item<'_>>> {
@@ -209,6 +212,10 @@ impl<'a> Items<'a> {
                 }
                 // Has no semicolon.
                 Token::Directive(".loc") if begins => self.numbers(3)?,
+                Token::Directive(INDIRECT_CALL) => {
+                    uses.push(INDIRECT_CALL);
+                    begins = false;
+                }
                 Token::Word(word) => {
                     if !word.starts_with('%') {
                         uses.push(word);

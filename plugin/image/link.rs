@@ -9,7 +9,7 @@ use super::cache::{Cache, Key};
 use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
-use super::{Descriptor, Protocol, fences, heap, inject};
+use super::{Descriptor, Protocol, direct, fences, heap, inject};
 use crate::abi::host;
 use crate::device::{Device, registry};
 use crate::driver::module::Linker;
@@ -35,6 +35,7 @@ pub struct Linked {
 /// What the JIT says, with its log.
 pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<Linked> {
     let texts = image.objects.iter().map(|text| exchange(image, text)).collect::<Result<Vec<_>>>()?;
+    let texts = call_directly(image, texts);
     let (texts, prints) = reduce(image, texts);
     let texts = weaken_fences(device, image, texts);
     let (texts, protocol, calls) = add_runtime(device, texts);
@@ -113,6 +114,18 @@ fn key(device: &Device, texts: &[Cow<'_, CStr>]) -> Key {
         env::settings().jit_optimization
     );
     Key::of([circumstances.as_bytes()].into_iter().chain(texts.iter().map(|text| text.to_bytes())))
+}
+
+/// Has kernels call their function themselves where they can.
+fn call_directly<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
+    if !env::settings().ptx_passes.direct {
+        return texts;
+    }
+    let objects: Option<Vec<&str>> = texts.iter().map(|text| text.to_str().ok()).collect();
+    let rewritten = objects.and_then(|objects| direct::call_directly(&objects));
+    let kernels = rewritten.as_ref().map_or(0, |(_, kernels)| *kernels);
+    host::debug(|| format!("offload image {}: {kernels} kernels call their function directly", image.name));
+    rewritten.map_or(texts, |(rewritten, _)| rewritten.into_iter().map(owned).collect())
 }
 
 /// Leaves out of the texts what no kernel reaches, and tells whether a kernel may print and go on.

@@ -2,6 +2,7 @@
 
 pub mod cache;
 pub mod descriptor;
+pub mod direct;
 pub mod fences;
 pub mod heap;
 pub mod idle;
@@ -10,6 +11,7 @@ pub mod inject;
 pub mod items;
 pub mod link;
 pub mod load;
+pub mod names;
 pub mod prune;
 pub mod reach;
 pub mod symbols;

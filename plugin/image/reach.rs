@@ -1,9 +1,10 @@
 //! What of an image's PTX its kernels can reach.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::idle::{IDLE, Idle};
 use super::items::{Item, Kind, items};
+use super::names::{Index, Place};
 
 /// The driver's function that prints.
 const PRINT: &str = "vprintf";
@@ -47,7 +48,7 @@ impl<'a> Reach<'a> {
         let mut idle: Vec<&Idle> = IDLE.iter().collect();
         let reached = loop {
             let reached =
-                index.walk(&objects, is_root, |name| idle.iter().any(|idle| idle.function == name)).reached;
+                walk(&index, &objects, is_root, |name| idle.iter().any(|idle| idle.function == name)).reached;
             let all = objects.iter().flatten().zip(reached.iter().flatten());
             let names: Vec<&str> = all.filter(|(_, reached)| **reached).map(|(item, _)| item.name).collect();
             let before = idle.len();
@@ -58,7 +59,7 @@ impl<'a> Reach<'a> {
         };
         let body = |name: &str| idle.iter().find(|idle| idle.function == name).map(|idle| idle.body);
         let prints =
-            index.walk(&objects, is_root, |name| QUIET.contains(&name) || body(name).is_some()).prints;
+            walk(&index, &objects, is_root, |name| QUIET.contains(&name) || body(name).is_some()).prints;
         let needs =
             objects.iter().zip(&reached).map(|(items, reached)| needs(items, reached, body)).collect();
         Some(Reach { objects, needs, prints })
@@ -93,69 +94,38 @@ fn needs(
     items.iter().zip(definitions).map(need).collect()
 }
 
-/// Where a definition stands: the numbers of its text and item.
-type Place = (usize, usize);
-
-/// Where names are defined.
-struct Index<'a> {
-    /// Names that all texts see. There can be several definitions: weak ones.
-    visible: HashMap<&'a str, Vec<Place>>,
-    /// For each text, the names that it alone sees.
-    local: Vec<HashMap<&'a str, usize>>,
-}
-
 /// What a walk found.
 struct Walk {
     reached: Vec<Vec<bool>>,
     prints: bool,
 }
 
-impl<'a> Index<'a> {
-    fn of(objects: &[Vec<Item<'a>>]) -> Index<'a> {
-        let mut index = Index { visible: HashMap::new(), local: vec![HashMap::new(); objects.len()] };
-        for (object, items) in objects.iter().enumerate() {
-            for (number, item) in items.iter().enumerate() {
-                match item.kind {
-                    Kind::Header | Kind::Declaration => {}
-                    _ if item.visible => index.visible.entry(item.name).or_default().push((object, number)),
-                    _ => {
-                        index.local[object].insert(item.name, number);
-                    }
-                }
-            }
+/// Goes from the items that `is_root` names to all that they use, but no further than to functions of which `ends` holds.
+fn walk<'a>(
+    index: &Index<'a>,
+    objects: &[Vec<Item<'a>>],
+    is_root: impl Fn(&Item<'a>) -> bool,
+    ends: impl Fn(&str) -> bool,
+) -> Walk {
+    let mut walk =
+        Walk { reached: objects.iter().map(|items| vec![false; items.len()]).collect(), prints: false };
+    let all =
+        objects.iter().enumerate().flat_map(|(object, items)| (0..items.len()).map(move |i| (object, i)));
+    let mut open: Vec<Place> = all.filter(|(object, number)| is_root(&objects[*object][*number])).collect();
+    while let Some((object, number)) = open.pop() {
+        if std::mem::replace(&mut walk.reached[object][number], true) {
+            continue;
         }
-        index
-    }
-
-    /// Goes from the items that `is_root` names to all that they use, but no further than to functions of which `ends` holds.
-    fn walk(
-        &self,
-        objects: &[Vec<Item<'a>>],
-        is_root: impl Fn(&Item<'a>) -> bool,
-        ends: impl Fn(&str) -> bool,
-    ) -> Walk {
-        let mut walk =
-            Walk { reached: objects.iter().map(|items| vec![false; items.len()]).collect(), prints: false };
-        let all =
-            objects.iter().enumerate().flat_map(|(object, items)| (0..items.len()).map(move |i| (object, i)));
-        let mut open: Vec<Place> =
-            all.filter(|(object, number)| is_root(&objects[*object][*number])).collect();
-        while let Some((object, number)) = open.pop() {
-            if std::mem::replace(&mut walk.reached[object][number], true) {
-                continue;
-            }
-            let item = &objects[object][number];
-            if item.visible && ends(item.name) {
-                continue;
-            }
-            for name in &item.uses {
-                walk.prints |= *name == PRINT;
-                open.extend(self.local[object].get(name).map(|number| (object, *number)));
-                open.extend(self.visible.get(name).into_iter().flatten());
-            }
+        let item = &objects[object][number];
+        if item.visible && ends(item.name) {
+            continue;
         }
-        walk
+        for name in &item.uses {
+            walk.prints |= *name == PRINT;
+            open.extend(index.places(object, name));
+        }
     }
+    walk
 }
 
 #[cfg(test)]
