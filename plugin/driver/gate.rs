@@ -10,11 +10,13 @@
 
 use crate::reverse::slot::WaitWord;
 use crate::reverse::sync::{Condvar, Mutex, MutexGuard};
+use std::ptr;
 use std::time::Duration;
 
-/// The longest a sleeping wait lasts before its thread looks around. Bounds the delay that any unforeseen cause can do (a lost
-/// end write, streams that share a hardware channel); each look costs tens of microseconds of CPU time.
-pub const LONGEST_SLEEP: Duration = Duration::from_millis(20);
+/// How long a sleeping wait lasts, at most, before its thread looks around: at first, and when nothing has happened for long. In between
+/// it doubles each time: a lost end write, streams that share a hardware channel, or another unforeseen cause delays a region by no more
+/// than it had already waited in peace, or by the first of the two. Each look costs some hundred microseconds of CPU time.
+const SLEEPS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(320));
 
 /// One device's gate.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ struct State {
     sleeper: Option<Sleeper>,
     /// Counts sleeps, so that the timer can tell one from the next.
     sleeps: u64,
+    /// How long the next sleep may last.
+    longest: Duration,
     #[cfg_attr(loom, expect(dead_code))]
     timer: Timer,
 }
@@ -49,6 +53,8 @@ enum Timer {
 struct Sleeper {
     waiter: u64,
     word: &'static dyn WaitWord,
+    /// Whether the timer has ended its sleep.
+    overslept: bool,
 }
 
 impl std::fmt::Debug for Sleeper {
@@ -62,7 +68,8 @@ impl std::fmt::Debug for Sleeper {
 pub enum Wake {
     /// There is, or may be, something to do: look.
     Look,
-    /// Sleeping isn't allowed now: a driver call is under way that a stream wait would block.
+    /// Sleeping isn't allowed now, since a driver call is under way that a stream wait would block; or it is of no use, since the one
+    /// thread that sleeps in a stream wait watches another word.
     Closed,
 }
 
@@ -75,7 +82,13 @@ impl Default for Gate {
 impl Gate {
     /// A gate that is open and has no sleeper.
     pub fn new() -> Self {
-        let state = State { blocking_calls: 0, sleeper: None, sleeps: 0, timer: Timer::NotStarted };
+        let state = State {
+            blocking_calls: 0,
+            sleeper: None,
+            sleeps: 0,
+            longest: SLEEPS.0,
+            timer: Timer::NotStarted,
+        };
         Gate { state: Mutex::new(state), changed: Condvar::new(), timer: Condvar::new() }
     }
 
@@ -103,7 +116,7 @@ impl Gate {
         call()
     }
 
-    /// Sleeps until there may be something to do for `waiter`, or [`LONGEST_SLEEP`] has passed. `ready` says whether there is;
+    /// Sleeps until there may be something to do for `waiter`, or the time that a sleep may last has passed. `ready` says whether there is;
     /// `block` waits, by a stream wait, until `word` isn't idle. An error is that of `block`.
     pub fn sleep<E>(
         &'static self,
@@ -118,7 +131,9 @@ impl Gate {
             let may_sleep = state.sleeper.is_none() && word.arm();
             let awake = if ready() {
                 Some(Wake::Look)
-            } else if state.blocking_calls > 0 {
+            } else if state.blocking_calls > 0
+                || state.sleeper.as_ref().is_some_and(|it| !ptr::addr_eq(it.word, word))
+            {
                 Some(Wake::Closed)
             } else {
                 None
@@ -133,22 +148,22 @@ impl Gate {
                     return Ok(wake);
                 }
             }
-            let (next, timeout) = self
-                .changed
-                .wait_timeout(state, LONGEST_SLEEP)
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            let longest = state.longest;
+            let (next, timeout) =
+                self.changed.wait_timeout(state, longest).unwrap_or_else(|poisoned| poisoned.into_inner());
             state = next;
             if timeout.timed_out() {
                 return Ok(Wake::Look);
             }
         }
-        state.sleeper = Some(Sleeper { waiter, word });
+        state.sleeper = Some(Sleeper { waiter, word, overslept: false });
         state.sleeps += 1;
         self.start_timer(&mut state);
         drop(state);
         let result = block();
         let mut state = self.lock();
-        state.sleeper = None;
+        let overslept = state.sleeper.take().is_some_and(|sleeper| sleeper.overslept);
+        state.longest = if overslept { (state.longest * 2).min(SLEEPS.1) } else { SLEEPS.0 };
         word.disarm();
         // Whatever woke this thread may be another's: all look, and one of them sleeps next.
         self.changed.notify_all();
@@ -189,21 +204,19 @@ impl Gate {
         state.timer = Timer::Ticking;
     }
 
-    /// Ends sleeps that last longer than [`LONGEST_SLEEP`]; rests while nobody sleeps.
+    /// Ends sleeps that last longer than they may, by up to as much again; rests while nobody sleeps.
     #[cfg(not(loom))]
     fn run_timer(&self) {
         let mut state = self.lock();
         loop {
-            let sleeps = state.sleeps;
-            state = self
-                .timer
-                .wait_timeout(state, LONGEST_SLEEP)
-                .unwrap_or_else(|poisoned| poisoned.into_inner())
-                .0;
+            let (sleeps, longest) = (state.sleeps, state.longest);
+            state =
+                self.timer.wait_timeout(state, longest).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
             if state.sleeps != sleeps {
                 continue;
             }
-            if let Some(sleeper) = &state.sleeper {
+            if let Some(sleeper) = &mut state.sleeper {
+                sleeper.overslept = true;
                 sleeper.word.cancel();
                 continue;
             }
@@ -212,5 +225,64 @@ impl Gate {
                 state = self.timer.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
             }
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    /// A word that blocks as long as it is 0.
+    #[derive(Default)]
+    struct Word(Mutex<u32>, Condvar);
+
+    impl Word {
+        fn block(&self) -> Result<(), Infallible> {
+            drop(self.1.wait_while(self.0.lock().expect("no panic"), |word| *word == 0).expect("no panic"));
+            Ok(())
+        }
+    }
+
+    impl WaitWord for Word {
+        fn arm(&self) -> bool {
+            *self.0.lock().expect("no panic") = 0;
+            true
+        }
+        fn disarm(&self) {}
+        fn cancel(&self) {
+            *self.0.lock().expect("no panic") = 1;
+            self.1.notify_all();
+        }
+    }
+
+    #[test]
+    fn sleeps_that_nothing_ends_may_get_longer_and_any_event_makes_them_short_again() {
+        let gate: &Gate = Box::leak(Box::default());
+        let word: &Word = Box::leak(Box::default());
+        let sleep = |block: &dyn Fn() -> Result<(), Infallible>| {
+            assert_eq!(gate.sleep(1, word, || false, block), Ok(Wake::Look));
+            gate.lock().longest
+        };
+        assert_eq!(sleep(&|| word.block()), SLEEPS.0 * 2);
+        assert_eq!(sleep(&|| word.block()), SLEEPS.0 * 4);
+        assert_eq!(sleep(&|| Ok(())), SLEEPS.0, "the device rang");
+        let woken = || {
+            gate.wake(1);
+            word.block()
+        };
+        assert_eq!(sleep(&woken), SLEEPS.0);
+    }
+
+    #[test]
+    fn nobody_relies_on_a_sleeper_that_watches_another_word() {
+        let gate: &Gate = Box::leak(Box::default());
+        let [word, other]: [&Word; 2] = [Box::leak(Box::default()), Box::leak(Box::default())];
+        let outside = || {
+            let never = || -> Result<(), Infallible> { unreachable!("there is a sleeper") };
+            assert_eq!(gate.sleep(2, other, || false, never), Ok(Wake::Closed));
+            Ok::<(), Infallible>(())
+        };
+        assert_eq!(gate.sleep(1, word, || false, outside), Ok(Wake::Look));
     }
 }
