@@ -1,7 +1,7 @@
 //! Initialisation, version, errors, addresses of functions.
 
 use crate::c::{In, Out};
-use crate::core::device;
+use crate::core::{counts, device};
 use crate::core::handle::Key;
 use crate::error::{CUresult, Error, Result, describe};
 use crate::exports::exports;
@@ -22,6 +22,14 @@ pub fn init(flags: c_uint) -> Result {
 /// `cuDriverGetVersion`
 pub fn version(version: Out<c_int>) -> Result {
     version.set(VERSION)
+}
+
+/// No function of CUDA's: what this process has had the driver do so far. `calls`: of all functions that are not about errors.
+/// `instructions`: of the kernels that have ended, counted once a warp.
+pub fn counts(calls: Out<u64>, instructions: Out<u64>) -> Result {
+    let so_far = counts::so_far();
+    calls.set(so_far.0)?;
+    instructions.set(so_far.1)
 }
 
 /// `cuGetErrorName`
