@@ -138,7 +138,8 @@ fn calls_and_instructions_are_counted() {
     let launches = |n| {
         let (mut before, mut after) = ((0, 0), (0, 0));
         ok!(boomerangSimCounts(&mut before.0, &mut before.1));
-        (0..n).for_each(|_| kernels.launch(c"store", 0, &[(&raw const to).cast(), (&raw const value).cast()]));
+        (0..n)
+            .for_each(|_| kernels.launch(c"store", 0, &[(&raw const to).cast(), (&raw const value).cast()]));
         ok!(cuCtxSynchronize());
         ok!(boomerangSimCounts(&mut after.0, &mut after.1));
         (after.0 - before.0, after.1 - before.1)

@@ -1,8 +1,8 @@
 //! Initialisation, version, errors, addresses of functions.
 
 use crate::c::{In, Out};
-use crate::core::{counts, device};
 use crate::core::handle::Key;
+use crate::core::{counts, device};
 use crate::error::{CUresult, Error, Result, describe};
 use crate::exports::exports;
 use crate::types::CString;
