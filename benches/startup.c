@@ -1,5 +1,5 @@
 // boomerang: measures: the time until a program's first region has ended: with all caches empty, then with what that left there
-// boomerang: variants: BOOMERANG_PTX_OPT=0
+// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=0 BOOMERANG_JIT_THREADS=0 | BOOMERANG_JIT_THREADS=0
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -8,8 +8,8 @@ use crate::exports::exports;
 use crate::types::CString;
 use std::ffi::{c_char, c_int, c_uint};
 
-/// The version of the interface: CUDA 12.8.
-pub const VERSION: c_int = 12080;
+/// The version of the interface: CUDA 13.0.
+pub const VERSION: c_int = 13000;
 
 /// `cuInit`
 pub fn init(flags: c_uint) -> Result {
