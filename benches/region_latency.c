@@ -12,36 +12,28 @@ void serve(int *x);
 
 enum { WARM_UP = 100, REGIONS = 5000 };
 
-static double samples[REGIONS];
+static struct series s;
 
 int main(void) {
-  int x = 0;
-  for (int i = 0; i < WARM_UP; i++) {
+  int x = 0, laps = 0;
+  for (begin(&s, REGIONS, WARM_UP); more(&s); lap(&s)) {
+#pragma omp target
+    {
+    }
+  }
+  report_series(NAME("empty-region"), &s, 1);
+  for (begin(&s, REGIONS, WARM_UP); more(&s); lap(&s), laps++) {
 #pragma omp target map(tofrom : x)
     {
       x++;
 #ifdef REVERSE
-      if (x == 1) {
+      if (x < 0) {
 #pragma omp target device(ancestor : 1) map(always, tofrom : x)
         serve(&x);
       }
 #endif
     }
   }
-  for (int i = 0; i < REGIONS; i++) {
-    double start = now();
-#pragma omp target
-    {
-    }
-    samples[i] = now() - start;
-  }
-  report_samples(NAME("empty-region"), samples, REGIONS);
-  for (int i = 0; i < REGIONS; i++) {
-    double start = now();
-#pragma omp target map(tofrom : x)
-    x++;
-    samples[i] = now() - start;
-  }
-  report_samples(NAME("map-int-region"), samples, REGIONS);
-  return x < WARM_UP + REGIONS;
+  report_series(NAME("map-int-region"), &s, 1);
+  return x != laps;
 }

@@ -1,7 +1,7 @@
 // boomerang: measures: the time per request of one host thread, and of 8 that are in regions with requests at the same time
 // boomerang: sources: rev_throughput_host.c
 // boomerang: flags: -pthread
-// boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll
+// boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | GOMP_REVERSE_OFFLOAD_THREADS=4
 // boomerang: stock: hangs: the regions of a device share one request word
 #include <pthread.h>
 
@@ -9,10 +9,12 @@
 
 #pragma omp requires reverse_offload
 
-enum { THREADS = 8, REQUESTS = 2000 };
+enum { THREADS = 8, REQUESTS = 2000, ROUNDS = 20 };
 
 void count_one(void);
 long counted(void);
+
+static struct series s;
 
 static void *region(void *unused) {
   (void)unused;
@@ -25,22 +27,24 @@ static void *region(void *unused) {
   return 0;
 }
 
-static double time_threads(int n) {
+/* `n` threads at once; how many regions that made. */
+static int time_threads(const char *name, int n) {
   pthread_t threads[THREADS];
-  double start = now();
-  for (int t = 0; t < n; t++)
-    if (pthread_create(&threads[t], 0, region, 0))
-      exit(1);
-  for (int t = 0; t < n; t++)
-    pthread_join(threads[t], 0);
-  return (now() - start) / (n * REQUESTS);
+  for (begin(&s, ROUNDS, 1); more(&s); lap(&s)) {
+    for (int t = 0; t < n; t++)
+      if (pthread_create(&threads[t], 0, region, 0))
+        exit(1);
+    for (int t = 0; t < n; t++)
+      pthread_join(threads[t], 0);
+  }
+  report_series(name, &s, n * REQUESTS);
+  return n * (s.count + 1);
 }
 
 int main(void) {
-  region(0);
-  report("request-1-thread", time_threads(1), "us");
-  report("request-8-threads", time_threads(THREADS), "us");
-  if (counted() != (1 + 1 + THREADS) * REQUESTS) {
+  int regions = time_threads("request-1-thread", 1);
+  regions += time_threads("request-8-threads", THREADS);
+  if (counted() != (long)regions * REQUESTS) {
     fprintf(stderr, "%ld requests were served\n", counted());
     return 1;
   }

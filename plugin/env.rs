@@ -99,6 +99,8 @@ pub struct Settings {
     pub helpers: usize,
     /// `GOMP_NVPTX_JIT`: the JIT's optimization level, or `None` for its own default.
     pub jit_optimization: Option<u32>,
+    /// `BOOMERANG_JIT_THREADS`: the most threads that the JIT uses for one object, 0 for one for each processor.
+    pub jit_threads: u32,
     /// `BOOMERANG_PTX_OPT`
     pub ptx_passes: PtxPasses,
     /// `BOOMERANG_HEAP`: bytes of the heap for device code, or `None` for the default.
@@ -131,6 +133,7 @@ impl Default for Settings {
             inline_bytes: 2048,
             helpers: 0,
             jit_optimization: None,
+            jit_threads: 1,
             ptx_passes: PtxPasses::DEFAULT,
             heap_bytes: None,
             heap_check: false,
@@ -305,6 +308,8 @@ mod tests {
             ("BOOMERANG_HEAP_CHECK", "yes"),
             ("GOMP_REVERSE_OFFLOAD_THREADS", "65"),
             ("GOMP_NVPTX_JIT", "-O5"),
+            ("BOOMERANG_JIT_THREADS", "1025"),
+            ("BOOMERANG_JIT_THREADS", "all"),
             ("GOMP_NVPTX_JIT", "-O2 -O"),
             ("GOMP_NVPTX_PTXRW", "x"),
             ("GOMP_NVPTX_LOWLAT_POOL", "8k"),
@@ -330,6 +335,7 @@ mod tests {
         assert_eq!(parse_one("BOOMERANG_WAIT", "poll").0.wait, WaitPolicy::Poll);
         assert_eq!(parse_one("GOMP_NVPTX_JIT", " -O0").0.jit_optimization, Some(0));
         assert_eq!(parse_one("GOMP_NVPTX_JIT", "-O1 -O4").0.jit_optimization, Some(4));
+        assert_eq!(parse_one("BOOMERANG_JIT_THREADS", "0").0.jit_threads, 0);
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "0").0.ptx_passes, PtxPasses::NONE);
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", " all").0.ptx_passes, PtxPasses::ALL);
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences, prune,heap,direct").0.ptx_passes, PtxPasses::ALL);

@@ -1,23 +1,40 @@
 #!/bin/bash
 # Runs the programs and benches of this bundle on the machine's GPU, with our plugin and with GCC's own.
 #
-#   bash run.sh OUTDIR [all|programs|bench|mps]
+#   bash run.sh OUTDIR [all|programs|bench|mps] [--only REGEX] [--seconds N]
 #
-# Prints tables; writes OUTDIR/results.json, OUTDIR/report.txt and OUTDIR/logs.tar.gz. `mps` runs the programs with our
-# plugin under NVIDIA's multi-process service, whose clients have two hardware channels each. At most nine minutes.
+# Prints tables; writes OUTDIR/results.json (after each step anew), OUTDIR/report.txt and OUTDIR/logs.tar.gz. `mps` runs the
+# programs with our plugin under NVIDIA's multi-process service, whose clients have two hardware channels each. --only: what has a
+# matching name. --seconds: when to stop starting things, 500 without it; a run takes at most 30 s more.
 set -euo pipefail
 
 bundle=$(cd "$(dirname "$0")" && pwd)
-out=${1:?usage: bash run.sh OUTDIR [all|programs|bench|mps]}
-what=${2:-all}
+out=${1:?usage: bash run.sh OUTDIR [all|programs|bench|mps] [--only REGEX] [--seconds N]}
+shift
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-[ -d "$bundle/programs" ] || tar -xzf "$bundle/programs.tar.gz" -C "$bundle"
+# Where the bundle can't be written, programs go to the temporary folder. Not under their name until all are there.
+if [ ! -d "$bundle/programs" ]; then
+    place=$work
+    [ ! -w "$bundle" ] || place=$bundle
+    mkdir -p "$place/unpacking"
+    tar -xzf "$bundle/programs.tar.gz" -C "$place/unpacking"
+    mv "$place/unpacking/programs" "$place/programs"
+fi
+runner=$bundle/bin/xtask
+if [ ! -x "$runner" ]; then
+    cp "$runner" "$work/xtask"
+    runner=$work/xtask
+    chmod +x "$runner"
+fi
 
-if [ "$what" = mps ]; then
+# The driver keeps what it compiled: else each program would wait for seconds with GCC's plugin. HOME may not be writable.
+export CUDA_CACHE_PATH=$work/driver-cache
+
+if [ "${1:-all}" = mps ]; then
     export CUDA_MPS_PIPE_DIRECTORY=$work/mps CUDA_MPS_LOG_DIRECTORY=$work/mps-log
     mkdir -p "$CUDA_MPS_PIPE_DIRECTORY" "$CUDA_MPS_LOG_DIRECTORY"
     nvidia-cuda-mps-control -d
@@ -25,7 +42,6 @@ if [ "$what" = mps ]; then
 fi
 
 status=0
-"$bundle/bin/xtask" run-bundle "$work" "$what" 2>&1 | tee "$out/report.txt" || status=$?
-[ ! -f "$work/results.json" ] || cp "$work/results.json" "$out/"
+"$runner" run-bundle "$bundle" "$work" "$out" "$@" 2>&1 | tee "$out/report.txt" || status=$?
 [ ! -d "$work/logs" ] || tar -czf "$out/logs.tar.gz" -C "$work" logs
 exit "$status"

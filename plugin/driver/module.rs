@@ -128,6 +128,10 @@ impl Driver {
 /// Size of the JIT's log, in bytes. It cuts off what does not fit.
 const LOG_BYTES: usize = 16 * 1024;
 
+/// `CU_JIT_SPLIT_COMPILE`: how many threads optimize the functions of one PTX text; and the version of the driver that has it
+/// first (cuda.h of CUDA 13.0; that of 12.9 does not have it).
+const SPLIT_COMPILE: (c_uint, u32) = (34, 13000);
+
 /// A link of PTX objects under way.
 pub struct Linker {
     driver: &'static Driver,
@@ -140,21 +144,32 @@ pub struct Linker {
 }
 
 impl Linker {
-    /// `cuLinkCreate`. `optimization`: 0 to 4, or the JIT's default.
-    pub fn new(driver: &'static Driver, optimization: Option<u32>) -> Result<Linker> {
+    /// `cuLinkCreate`. `optimization`: 0 to 4, or the JIT's default. `threads`: the most that the JIT uses, as far as the driver lets us
+    /// choose; 0 for one for each processor.
+    pub fn new(driver: &'static Driver, optimization: Option<u32>, threads: u32) -> Result<Linker> {
         use CUjit_option::*;
         let mut log = vec![0; LOG_BYTES];
         let number = |value: usize| ptr::without_provenance_mut::<c_void>(value);
         let mut options = vec![
-            (CU_JIT_ERROR_LOG_BUFFER, log.as_mut_ptr().cast()),
-            (CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, number(LOG_BYTES)),
+            (CU_JIT_ERROR_LOG_BUFFER as c_uint, log.as_mut_ptr().cast()),
+            (CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES as c_uint, number(LOG_BYTES)),
         ];
-        options.extend(optimization.map(|level| (CU_JIT_OPTIMIZATION_LEVEL, number(level as usize))));
+        options
+            .extend(optimization.map(|level| (CU_JIT_OPTIMIZATION_LEVEL as c_uint, number(level as usize))));
+        if threads != 1 && driver.version()? >= SPLIT_COMPILE.1 {
+            options.push((SPLIT_COMPILE.0, number(threads as usize)));
+        }
         let (mut names, mut values): (Vec<_>, Vec<_>) = options.into_iter().unzip();
         let mut state = ptr::null_mut();
-        // SAFETY: both arrays have the length given; the log and the values live as long as the link.
+        // SAFETY: both arrays have the length given; the log and the values live as long as the link. A C enumeration is an int: the
+        // binding's type for it doesn't have all values.
         check("cuLinkCreate", unsafe {
-            (driver.link_create)(names.len() as c_uint, names.as_mut_ptr(), values.as_mut_ptr(), &mut state)
+            (driver.link_create)(
+                names.len() as c_uint,
+                names.as_mut_ptr().cast(),
+                values.as_mut_ptr(),
+                &mut state,
+            )
         })?;
         Ok(Linker { driver, state, log, _values: values })
     }

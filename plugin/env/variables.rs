@@ -210,6 +210,17 @@ pub const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "BOOMERANG_JIT_THREADS",
+        allowed: "a number from 0 to 1024",
+        default: "1",
+        help: "The most threads that the driver's PTX compiler uses for one object file of an image; 0 is one for each processor. \
+               For images with much code. Drivers before CUDA 13.0 have no such option and use one thread. Not measured yet.",
+        apply: |settings, value| {
+            settings.jit_threads = value.trim().parse().ok().filter(|threads| *threads <= 1024)?;
+            Some(())
+        },
+    },
+    Variable {
         name: "GOMP_NVPTX_PTXRW",
         allowed: "w, r",
         default: "not set",

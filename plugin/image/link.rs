@@ -69,7 +69,8 @@ pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<Linked> {
 
 /// Has the JIT compile and link the texts of an image.
 fn compile(device: &Device, image: &Descriptor<'_>, texts: &[Cow<'_, CStr>]) -> Result<Vec<u8>> {
-    let mut linker = Linker::new(device.driver, env::settings().jit_optimization)
+    let settings = env::settings();
+    let mut linker = Linker::new(device.driver, settings.jit_optimization, settings.jit_threads)
         .map_err(|error| device.failed(error, || format!("offload image {}", image.name)))?;
     for (number, text) in texts.iter().enumerate() {
         let name = CString::new(format!("object {number}")).expect("no NUL inside");
@@ -107,11 +108,12 @@ fn key(device: &Device, texts: &[Cow<'_, CStr>]) -> Key {
     // The driver's build: the version of CUDA that it says it has does not tell one release from the next. None under WSL.
     let build = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
     let circumstances = format!(
-        "{}\nsm_{}\n{:?}\n{build}\n{:?}",
+        "{}\nsm_{}\n{:?}\n{build}\n{:?}\n{}",
         device.attrs.name,
         device.attrs.compute_capability,
         device.driver.version().ok(),
-        env::settings().jit_optimization
+        env::settings().jit_optimization,
+        env::settings().jit_threads
     );
     Key::of([circumstances.as_bytes()].into_iter().chain(texts.iter().map(|text| text.to_bytes())))
 }

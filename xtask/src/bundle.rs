@@ -1,14 +1,16 @@
 //! `cargo xtask gpu-bundle`: a folder to be carried to a machine with a GPU but without compilers.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::catalog::{self, FOLDERS};
+use crate::catalog::{self, FOLDERS, Program};
+use crate::circumstances;
 use crate::compile;
-use crate::dist;
+use crate::dist::{self, Dist};
 use crate::glibc;
 use crate::layout;
 use crate::programs;
@@ -44,8 +46,27 @@ pub fn make(gcc: Option<u32>) -> Result<()> {
 
     let bundle = layout::made().join("gpu-bundle");
     progress(format!("laying out {}", bundle.display()));
+    lay_out(&bundle, &toolchain, &dist, &all, &binaries)?;
+    let size = size_of(&bundle)?;
+    ensure!(size < MOST, "the bundle has {} MiB, more than {}", size >> 20, MOST >> 20);
+    progress(format!(
+        "{}: {:.1} MiB; there: bash run.sh OUTDIR",
+        bundle.display(),
+        size as f64 / f64::from(1 << 20)
+    ));
+    Ok(())
+}
+
+/// Makes the folder anew, with these binaries of the programs.
+pub fn lay_out(
+    bundle: &Path,
+    toolchain: &Toolchain,
+    dist: &Dist,
+    all: &[Program],
+    binaries: &HashMap<String, PathBuf>,
+) -> Result<()> {
     if bundle.exists() {
-        fs::remove_dir_all(&bundle)?;
+        fs::remove_dir_all(bundle)?;
     }
     let plugin = "libgomp-plugin-nvptx.so.1";
     dist::place(&dist.plugin().join(plugin), &bundle.join("plugin").join(plugin))?;
@@ -56,7 +77,7 @@ pub fn make(gcc: Option<u32>) -> Result<()> {
             None => ensure!(name != RUNTIME[0], "the compiler has no {name}"),
         }
     }
-    for (name, binary) in &binaries {
+    for (name, binary) in binaries {
         let target = bundle.join("programs").join(name);
         dist::place(binary, &target)?;
         let owner = all.iter().find(|program| program.name == *name);
@@ -74,17 +95,10 @@ pub fn make(gcc: Option<u32>) -> Result<()> {
     let _ = Command::new("strip").arg("--strip-debug").arg(&runner).status();
     dist::place(&layout::repository().join("xtask/run.sh"), &bundle.join("run.sh"))?;
     fs::write(bundle.join("gcc-version"), format!("{}\n", toolchain.version))?;
+    fs::write(bundle.join("commit"), format!("{}\n", circumstances::commit()))?;
 
-    lower_all(&bundle, &toolchain)?;
-    pack(&bundle)?;
-    let size = size_of(&bundle)?;
-    ensure!(size < MOST, "the bundle has {} MiB, more than {}", size >> 20, MOST >> 20);
-    progress(format!(
-        "{}: {:.1} MiB; there: bash run.sh OUTDIR",
-        bundle.display(),
-        size as f64 / f64::from(1 << 20)
-    ));
-    Ok(())
+    lower_all(bundle, toolchain)?;
+    pack(bundle)
 }
 
 /// Makes all files of the bundle run with [`GLIBC`].

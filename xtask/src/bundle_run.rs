@@ -2,105 +2,136 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
+use regex_lite::Regex;
 
 use crate::catalog::{self, Program};
-use crate::json::Json;
+use crate::circumstances;
+use crate::gpu;
 use crate::machine::{Machine, Plugin};
-use crate::programs;
-use crate::results::{Figure, figures, table, verdicts};
-use crate::run::{Outcome, Place, Run, Verdict};
-use crate::shell::{self, progress};
+use crate::report;
+use crate::results::Results;
+use crate::run::{Place, Run};
+use crate::session::Session;
+use crate::shell::progress;
 use crate::tally::Tally;
 
-/// After this time nothing more is started: a GPU machine may be lent for ten minutes.
-const TIME: Duration = Duration::from_secs(500);
+/// After so many seconds nothing more is started: a GPU machine may be lent for ten minutes.
+const SECONDS: u64 = 500;
 /// Programs at once. More would wait for each other's turns on the GPU.
 const WORKERS: usize = 4;
+/// The most rounds of benches, as far as there is time.
+const ROUNDS: usize = 5;
+/// The folders of programs, those first that matter most. `errors` is last: under MPS a kernel's fault ends all clients, and
+/// the next ones wait for a new server.
+const FOLDERS: [&str; 5] = ["reverse", "omp", "abi", "openacc", "errors"];
 
-/// Runs the programs, the benches, or all; the output goes to `out`.
-pub fn run(out: &Path, what: &str) -> Result<ExitCode> {
-    let (with_programs, with_benches, plugins): (bool, bool, &[Plugin]) = match what {
-        "all" => (true, true, &[Plugin::Ours, Plugin::Stock, Plugin::Raw]),
-        "programs" => (true, false, &[Plugin::Ours, Plugin::Stock]),
-        "bench" => (false, true, &[Plugin::Ours, Plugin::Stock, Plugin::Raw]),
-        "mps" => (true, false, &[Plugin::Ours]),
-        _ => bail!("{what:?} is none of all, programs, bench and mps"),
+/// What is to be run.
+pub struct Order<'a> {
+    /// all, programs, bench or mps.
+    pub what: &'a str,
+    /// Of that, what has a name that matches.
+    pub only: Option<Regex>,
+    /// After how many seconds nothing more is started, if not the usual.
+    pub seconds: Option<u64>,
+}
+
+/// Programs or benches, each with its binary.
+type Programs = Vec<(Program, PathBuf)>;
+
+/// Runs what `order` says; the results go to `out`, at any time as far as they are known, the logs to `work`.
+pub fn run(bundle: &Path, work: &Path, out: &Path, order: &Order<'_>) -> Result<ExitCode> {
+    // Else every single run would say it.
+    let name = gpu::find().map_err(|why| anyhow!("there is no GPU to run on: {why}"))?;
+    let about = |name| Ok::<_, anyhow::Error>(fs::read_to_string(bundle.join(name))?.trim().to_owned());
+    let machine = Machine {
+        loader: None,
+        plugin: bundle.join("plugin"),
+        stock: bundle.join("stock"),
+        runtime: Some(bundle.join("lib")),
+        simulator: None,
     };
-    let bundle = bundle_folder()?;
-    let place = Place {
-        machine: Machine {
-            loader: None,
-            plugin: bundle.join("plugin"),
-            stock: bundle.join("stock"),
-            runtime: Some(bundle.join("lib")),
-            simulator: None,
+    let deadline = Instant::now() + Duration::from_secs(order.seconds.unwrap_or(SECONDS));
+    let mut session = Session {
+        place: Place { machine, logs: work.join("logs"), deadline: Some(deadline) },
+        results: Results {
+            date: circumstances::today(),
+            device: circumstances::device(&name),
+            simulated: gpu::is_simulated(&name),
+            gcc: about("gcc-version")?,
+            commit: about("commit")?,
+            remark: if order.what == "mps" { "Under MPS.".to_owned() } else { String::new() },
+            ..Results::default()
         },
-        logs: out.join("logs"),
-        deadline: Some(Instant::now() + TIME),
+        tally: Tally::default(),
+        file: out.join("results.json"),
     };
-    let mut tally = Tally::default();
-    let programs = catalog::read(&bundle.join("tree"))?;
-    let (benches, programs): (Vec<_>, Vec<_>) =
-        programs.into_iter().partition(|program| program.directives.is_bench);
-    let device = shell::query(
-        Command::new("nvidia-smi").args(["--query-gpu=name,driver_version", "--format=csv,noheader"]),
-    );
-    let device = device.unwrap_or_else(|| "unknown device".to_owned());
-    let gcc = fs::read_to_string(bundle.join("gcc-version"))?.trim().to_owned();
-    progress(format!("{device}; programs built by GCC {gcc}"));
+    let Results { device, gcc, commit, .. } = &session.results;
+    progress(format!("{device}; programs built by GCC {gcc}, commit {commit}"));
 
-    let mut make = |programs: &[Program], wanted: bool, workers| {
-        let mut runs = Vec::new();
-        for program in programs.iter().filter(|_| wanted) {
-            let binary = bundle.join("programs").join(program.binary());
-            let own = if binary.exists() { Run::all_of(program, &binary, &place) } else { Vec::new() };
-            tally.skipped += usize::from(own.is_empty());
-            runs.extend(own.into_iter().filter(|run| plugins.contains(&run.plugin)));
+    let (benches, programs) = read(bundle, work, order, &mut session.tally)?;
+    match order.what {
+        // What matters most first: the time may not be enough for all.
+        "all" => {
+            session.make(runs(&programs, &session.place, &[Plugin::Ours], false), WORKERS)?;
+            session.round(&benches, 0)?;
+            session.make(runs(&programs, &session.place, &[Plugin::Stock], false), WORKERS)?;
+            session.round(&benches, 1)?;
+            session.make(runs(&programs, &session.place, &[Plugin::Ours], true), WORKERS)?;
+            session.round(&benches, 2)?;
+            session.variants(&benches)?;
         }
-        programs::run_all(runs, &place, workers)
-    };
-    // Benches first, while nothing else has heated the machine, and one at a time.
-    let bench_outcomes = make(&benches, with_benches, 1)?;
-    let program_outcomes = make(&programs, with_programs, WORKERS)?;
-
-    let figures = figures(&bench_outcomes);
-    print!("\n{}\n{}", table(&figures), verdicts(&program_outcomes));
-    let all: Vec<Outcome> = bench_outcomes.into_iter().chain(program_outcomes).collect();
-    all.iter().for_each(|outcome| programs::count(outcome, &mut tally));
-    let report = Json::Object(vec![
-        ("date", Json::text(shell::query(Command::new("date").arg("+%F")).unwrap_or_default())),
-        ("device", Json::text(device)),
-        ("gcc", Json::text(gcc)),
-        ("what", Json::text(what)),
-        ("figures", Json::List(figures.iter().map(Figure::json).collect())),
-        ("runs", Json::List(all.iter().map(json).collect())),
-    ]);
-    fs::write(out.join("results.json"), format!("{report}\n"))?;
-    Ok(tally.finish())
+        "programs" => {
+            session.make(runs(&programs, &session.place, &[Plugin::Ours], false), WORKERS)?;
+            session.make(runs(&programs, &session.place, &[Plugin::Stock], false), WORKERS)?;
+            session.make(runs(&programs, &session.place, &[Plugin::Ours], true), WORKERS)?;
+        }
+        "bench" => {
+            session.round(&benches, 0)?;
+            session.variants(&benches)?;
+            for number in 1..ROUNDS {
+                session.round(&benches, number)?;
+            }
+        }
+        // One at a time: a fault ends all clients of the GPU.
+        "mps" => {
+            session.make(runs(&programs, &session.place, &[Plugin::Ours], false), 1)?;
+            session.make(runs(&programs, &session.place, &[Plugin::Ours], true), 1)?;
+        }
+        other => bail!("{other:?} is none of all, programs, bench and mps"),
+    }
+    print!("\n{}\n", report::tables(&session.results));
+    Ok(session.tally.finish())
 }
 
-fn bundle_folder() -> Result<PathBuf> {
-    let runner = std::env::current_exe()?;
-    let folder = runner.parent().and_then(Path::parent).context("the runner lies in no bundle")?;
-    Ok(folder.to_owned())
+/// The benches and programs of the bundle that are to be run, in the order of their importance.
+fn read(bundle: &Path, work: &Path, order: &Order<'_>, tally: &mut Tally) -> Result<(Programs, Programs)> {
+    // run.sh unpacks them where it may write.
+    let binaries = [bundle, work].map(|folder| folder.join("programs"));
+    let mut all = catalog::read(&bundle.join("tree"))?;
+    all.retain(|program| order.only.as_ref().is_none_or(|only| only.is_match(&program.name)));
+    let rank = |program: &Program| FOLDERS.iter().position(|folder| program.name.starts_with(folder));
+    all.sort_by_key(rank);
+    let (mut benches, mut programs) = (Vec::new(), Vec::new());
+    for program in all {
+        let paths = binaries.iter().map(|folder| folder.join(program.binary()));
+        match paths.into_iter().find(|path| path.exists()) {
+            Some(binary) if program.directives.is_bench => benches.push((program, binary)),
+            Some(binary) => programs.push((program, binary)),
+            None => {
+                progress(format!("skipped {}: the bundle's GCC can't compile it", program.name));
+                tally.skipped += 1;
+            }
+        }
+    }
+    Ok((benches, programs))
 }
 
-fn json(outcome: &Outcome) -> Json {
-    let (verdict, why) = match &outcome.verdict {
-        Verdict::Passed => ("passed", ""),
-        Verdict::Differs(why) => ("differs", why.as_str()),
-        Verdict::Failed(why) => ("failed", why.as_str()),
-        Verdict::Skipped(why) => ("skipped", why.as_str()),
-    };
-    Json::Object(vec![
-        ("name", Json::text(&outcome.run.program.name)),
-        ("with", Json::text(outcome.run.label())),
-        ("verdict", Json::text(verdict)),
-        ("why", Json::text(why)),
-        ("seconds", Json::Number((outcome.seconds * 1000.0).round() / 1000.0)),
-    ])
+/// The runs of programs with these plugins: their variants, or else the plain runs.
+fn runs(programs: &Programs, place: &Place, plugins: &[Plugin], variants: bool) -> Vec<Run> {
+    let all = programs.iter().flat_map(|(program, binary)| Run::all_of(program, binary, place));
+    all.filter(|run| plugins.contains(&run.plugin) && run.variant.is_empty() != variants).collect()
 }

@@ -30,15 +30,15 @@ pub fn demo(gcc: Option<u32>) -> Result<()> {
     compile::stage(&toolchain)?;
     let binary = compile::compile(&toolchain, program)?.context("this GCC is too old for the program")?;
 
-    let missing = gpu::missing();
-    let on = match &missing {
-        None => "on the GPU".to_owned(),
-        Some(why) => format!("on the simulator, for there is no GPU here ({why})"),
+    let gpu = gpu::find();
+    let on = match &gpu {
+        Ok(name) => format!("on the GPU, {name}"),
+        Err(why) => format!("on the simulator, for there is no GPU here ({why})"),
     };
     progress(format!("running {PROGRAM} {on}"));
     // Not with the simulator on the loader's path: as a user would, by BOOMERANG_DEVICE.
     let machine = Machine::new(&toolchain, &dist, false);
-    let summary = run(&mut machine.command(&binary, Plugin::Ours, false, LIMIT), missing.is_some())?;
+    let summary = run(&mut machine.command(&binary, Plugin::Ours, false, LIMIT), gpu.is_err())?;
     println!("demo: {summary}");
     Ok(())
 }

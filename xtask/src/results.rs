@@ -1,112 +1,159 @@
-//! The figures that benches print, and the table of them.
+//! What a run of benches and programs gave: the content of results.json.
 
-use std::fmt::Write;
 use std::fs;
+use std::path::Path;
 
-use crate::json::Json;
-use crate::machine::Plugin;
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
 use crate::run::{Outcome, Verdict};
+use crate::shell;
 
-/// One figure of one run, from a line `result: NAME VALUE UNIT`.
-#[derive(Clone, Debug, PartialEq)]
+/// All of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// The day.
+    pub date: String,
+    /// The device and its driver.
+    pub device: String,
+    /// Whether that is the simulator: its times say nothing about a GPU.
+    pub simulated: bool,
+    /// The GCC that built the programs.
+    pub gcc: String,
+    /// The commit of the plugin; with a `+` where it was changed since.
+    pub commit: String,
+    /// What is to be known besides.
+    pub remark: String,
+    /// What the benches measured.
+    pub figures: Vec<Figure>,
+    /// What became of each run.
+    pub runs: Vec<Record>,
+}
+
+/// A figure, as often as it was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    name: String,
+    /// Its name.
+    pub name: String,
     /// The plugin and the variant that it was measured with.
-    with: String,
-    value: f64,
-    unit: String,
+    pub with: String,
+    /// The unit of the values.
+    pub unit: String,
+    /// The median of the values.
+    pub median: f64,
+    /// One value for each round.
+    pub values: Vec<f64>,
+}
+
+/// What became of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The program.
+    pub name: String,
+    /// The plugin and the variant.
+    pub with: String,
+    /// `passed`, `differs` (GCC's plugin failed, as it was known that it may), `failed` or `skipped`.
+    pub verdict: String,
+    /// The reason, unless it passed.
+    pub why: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// The end of its standard error, if it failed.
+    pub stderr: String,
+}
+
+impl Results {
+    /// Reads a results.json.
+    pub fn read(file: &Path) -> Result<Results> {
+        let text = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+        serde_json::from_slice(&text).with_context(|| format!("{} is no results.json", file.display()))
+    }
+
+    /// Writes a results.json. Whoever reads the file meanwhile sees the old one or the new one.
+    pub fn write(&self, file: &Path) -> Result<()> {
+        let partial = file.with_extension("partial");
+        fs::write(&partial, serde_json::to_string_pretty(self)? + "\n")?;
+        fs::rename(&partial, file).with_context(|| format!("cannot write {}", file.display()))
+    }
+
+    /// Adds a run and the figures that it has printed.
+    pub fn add(&mut self, outcome: &Outcome) {
+        let with = outcome.run.label();
+        // A run that failed may have measured anything; the file of one that was skipped is an older run's.
+        if matches!(outcome.verdict, Verdict::Passed | Verdict::Differs(_)) {
+            let text = fs::read(&outcome.stdout).unwrap_or_default();
+            for (name, value, unit) in String::from_utf8_lossy(&text).lines().filter_map(figure) {
+                self.measured(name, &with, value, unit);
+            }
+        }
+        self.runs.push(Record::of(outcome));
+    }
+
+    fn measured(&mut self, name: &str, with: &str, value: f64, unit: &str) {
+        let same = |figure: &&mut Figure| figure.name == name && figure.with == with && figure.unit == unit;
+        let figure = match self.figures.iter_mut().find(same) {
+            Some(figure) => figure,
+            None => {
+                let (name, with, unit) = (name.to_owned(), with.to_owned(), unit.to_owned());
+                self.figures.push(Figure { name, with, unit, median: value, values: Vec::new() });
+                self.figures.last_mut().expect("just put there")
+            }
+        };
+        figure.values.push(value);
+        figure.median = median(&figure.values);
+    }
+
+    /// The figure of this name that was measured with this plugin and variant.
+    pub fn figure(&self, name: &str, with: &str) -> Option<&Figure> {
+        self.figures.iter().find(|figure| figure.name == name && figure.with == with)
+    }
 }
 
 impl Figure {
-    /// The figure as an object.
-    pub fn json(&self) -> Json {
-        Json::Object(vec![
-            ("name", Json::text(&self.name)),
-            ("with", Json::text(&self.with)),
-            ("value", Json::Number(self.value)),
-            ("unit", Json::text(&self.unit)),
-        ])
+    /// The least and the largest value.
+    pub fn spread(&self) -> (f64, f64) {
+        let all = || self.values.iter().copied();
+        (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max))
     }
 }
 
-/// Reads the figures that runs have printed.
-pub fn figures(outcomes: &[Outcome]) -> Vec<Figure> {
-    let mut figures = Vec::new();
-    for outcome in outcomes {
-        let text = fs::read(&outcome.stdout).unwrap_or_default();
-        let with = outcome.run.label();
-        figures.extend(String::from_utf8_lossy(&text).lines().filter_map(|line| figure(line, &with)));
-    }
-    figures
-}
-
-fn figure(line: &str, with: &str) -> Option<Figure> {
-    let mut words = line.strip_prefix("result:")?.split_whitespace();
-    let name = words.next()?.to_owned();
-    let value = words.next()?.parse().ok()?;
-    let unit = words.collect::<Vec<_>>().join(" ");
-    Some(Figure { name, with: with.to_owned(), value, unit })
-}
-
-/// A Markdown table of all programs: what became of each with either plugin. With ours, the variants that failed are named.
-pub fn verdicts(outcomes: &[Outcome]) -> String {
-    let mut names: Vec<&str> = outcomes.iter().map(|outcome| outcome.run.program.name.as_str()).collect();
-    names.dedup();
-    let mut text = "| program | ours | stock |\n|---|---|---|\n".to_owned();
-    for name in names {
-        let cell = |plugin| {
-            let own = outcomes.iter().filter(|one| one.run.program.name == name && one.run.plugin == plugin);
-            let own: Vec<&Outcome> = own.collect();
-            match own.iter().filter(|one| one.verdict != Verdict::Passed).collect::<Vec<_>>().as_slice() {
-                [] if own.is_empty() => String::new(),
-                [] => format!("passed ({})", own.len()),
-                bad => bad.iter().map(|one| remark(one)).collect::<Vec<_>>().join("; "),
-            }
+impl Record {
+    fn of(outcome: &Outcome) -> Record {
+        let (verdict, why) = match &outcome.verdict {
+            Verdict::Passed => ("passed", ""),
+            Verdict::Differs(why) => ("differs", why.as_str()),
+            Verdict::Failed(why) => ("failed", why.as_str()),
+            Verdict::Skipped(why) => ("skipped", why.as_str()),
         };
-        let _ = writeln!(text, "| {name} | {} | {} |", cell(Plugin::Ours), cell(Plugin::Stock));
+        let failed = matches!(outcome.verdict, Verdict::Failed(_));
+        Record {
+            name: outcome.run.program.name.clone(),
+            with: outcome.run.label(),
+            verdict: verdict.to_owned(),
+            why: why.to_owned(),
+            seconds: (outcome.seconds * 1000.0).round() / 1000.0,
+            stderr: if failed { shell::tail(&outcome.stderr(), 15) } else { String::new() },
+        }
     }
-    text
+
+    /// The plugin, and after a blank the variables of the variant.
+    pub fn plugin_and_variant(&self) -> (&str, &str) {
+        self.with.split_once(' ').unwrap_or((&self.with, ""))
+    }
 }
 
-fn remark(outcome: &Outcome) -> String {
-    let variant: String =
-        outcome.run.variant.iter().map(|(name, value)| format!(" with {name}={value}")).collect();
-    match &outcome.verdict {
-        Verdict::Passed => format!("passed{variant}"),
-        Verdict::Differs(why) => format!("differs{variant}: {why}"),
-        Verdict::Failed(why) => format!("**failed**{variant}: {why}"),
-        Verdict::Skipped(why) => format!("skipped{variant}: {why}"),
-    }
+/// Reads a line `result: NAME VALUE UNIT`.
+fn figure(line: &str) -> Option<(&str, f64, &str)> {
+    let mut words = line.strip_prefix("result:")?.split_whitespace();
+    let figure = (words.next()?, words.next()?.parse().ok()?, words.next()?);
+    words.next().is_none().then_some(figure)
 }
 
-/// A Markdown table: a row for each figure, a column for each plugin and variant.
-pub fn table(figures: &[Figure]) -> String {
-    let mut columns: Vec<&str> = Vec::new();
-    let mut rows: Vec<(&str, &str)> = Vec::new();
-    for figure in figures {
-        if !columns.contains(&figure.with.as_str()) {
-            columns.push(&figure.with);
-        }
-        if !rows.contains(&(&figure.name, &figure.unit)) {
-            rows.push((&figure.name, &figure.unit));
-        }
-    }
-    if rows.is_empty() {
-        return String::new();
-    }
-    let mut text =
-        format!("| | unit | {} |\n|---|---|{}\n", columns.join(" | "), "---|".repeat(columns.len()));
-    for (name, unit) in rows {
-        let _ = write!(text, "| {name} | {unit} |");
-        for column in &columns {
-            let cell = figures
-                .iter()
-                .find(|figure| figure.name == name && figure.unit == unit && figure.with == *column);
-            let _ = write!(text, " {} |", cell.map_or(String::new(), |figure| figure.value.to_string()));
-        }
-        text.push('\n');
-    }
-    text
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
+    (low + high) / 2.0
 }
 
 #[cfg(test)]
@@ -115,24 +162,37 @@ mod tests {
 
     #[test]
     fn a_figure_has_a_name_a_value_and_a_unit() {
-        let figure = figure("result: request 3.25 us", "ours").unwrap();
-        assert_eq!((figure.name.as_str(), figure.value, figure.unit.as_str()), ("request", 3.25, "us"));
+        assert_eq!(figure("result: request 3.25 us"), Some(("request", 3.25, "us")));
     }
 
     #[test]
     fn other_lines_are_no_figures() {
-        assert_eq!(figure("request 3.25 us", "ours"), None);
-        assert_eq!(figure("result: request many us", "ours"), None);
+        for line in
+            ["request 3.25 us", "result: request many us", "result: request 3", "result: request 3 us or so"]
+        {
+            assert_eq!(figure(line), None);
+        }
     }
 
     #[test]
-    fn the_same_figure_of_several_plugins_stands_in_one_row() {
-        let all: Vec<Figure> =
-            [("result: a 1 us", "ours"), ("result: a 2.5 us", "stock"), ("result: b 3 GB/s", "raw")]
-                .iter()
-                .filter_map(|(line, with)| figure(line, with))
-                .collect();
-        let expected = "| | unit | ours | stock | raw |\n|---|---|---|---|---|\n| a | us | 1 | 2.5 |  |\n| b | GB/s |  |  | 3 |\n";
-        assert_eq!(table(&all), expected);
+    fn each_round_adds_a_value_to_its_figure() {
+        let mut results = Results::default();
+        for (with, value) in [("ours", 3.0), ("stock", 9.0), ("ours", 1.0), ("ours", 2.5), ("ours", 4.5)] {
+            results.measured("a", with, value, "us");
+        }
+        let ours = results.figure("a", "ours").unwrap();
+        assert_eq!((ours.median, ours.spread(), ours.values.len()), (2.75, (1.0, 4.5), 4));
+        assert_eq!(results.figure("a", "stock").unwrap().median, 9.0);
+        assert_eq!(results.figure("b", "ours"), None);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let file = std::env::temp_dir().join(format!("boomerang-results-{}.json", std::process::id()));
+        let mut results = Results { device: "a \"GPU\"\n".to_owned(), ..Results::default() };
+        results.measured("a", "ours", 0.1, "us");
+        results.write(&file).unwrap();
+        assert_eq!(Results::read(&file).unwrap(), results);
+        fs::remove_file(&file).unwrap();
     }
 }

@@ -8,6 +8,7 @@ use regex_lite::Regex;
 use crate::catalog;
 use crate::checks;
 use crate::dist;
+use crate::dry_run;
 use crate::layout;
 use crate::machine::Machine;
 use crate::programs;
@@ -25,7 +26,7 @@ pub fn test(gcc: Option<u32>, filter: Option<Regex>) -> Result<ExitCode> {
     let mut selected = catalog::read(&layout::repository())?;
     if let Some(filter) = &filter {
         selected.retain(|program| filter.is_match(&program.name));
-        if selected.is_empty() {
+        if selected.is_empty() && !filter.is_match(dry_run::NAME) {
             bail!("no program's name matches {filter}");
         }
     }
@@ -42,6 +43,9 @@ pub fn test(gcc: Option<u32>, filter: Option<Regex>) -> Result<ExitCode> {
         programs::count(&outcome, &mut tally);
     }
     seeds::run_all(&selected, &binaries, &place, &mut tally)?;
+    if filter.as_ref().is_none_or(|filter| filter.is_match(dry_run::NAME)) {
+        dry_run::check(&toolchain, &dist, &mut tally)?;
+    }
     if filter.is_none() {
         tally.add(checks::all()?);
     }

@@ -49,6 +49,7 @@ exports! {
     Always {
         cuGetErrorName: (error: CUresult, name: Out<CString>) = init::error_name;
         cuGetErrorString: (error: CUresult, text: Out<CString>) = init::error_string;
+        boomerangSimCounts: (calls: Out<u64>, instructions: Out<u64>) = init::counts;
     }
 
     Alive {

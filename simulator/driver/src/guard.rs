@@ -1,6 +1,6 @@
 //! What surrounds every entry point: checks, injected failures, and a stop for panics.
 
-use crate::core::process;
+use crate::core::{counts, process};
 use crate::env::{Failure, settings};
 use crate::error::{CUresult, Error, Result, code};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,6 +20,9 @@ pub enum When {
 
 /// Runs the body of the entry point `name`.
 pub fn enter(name: &'static str, when: When, body: impl FnOnce() -> Result) -> CUresult {
+    if when != When::Always {
+        counts::add_call();
+    }
     // AssertUnwindSafe: state behind locks is poisoned by a panic, so nothing half-done is used again.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         match when {

@@ -129,6 +129,28 @@ fn parameters_arrive_by_list_and_by_buffer() {
 }
 
 #[test]
+fn calls_and_instructions_are_counted() {
+    if passed_in_child("calls_and_instructions_are_counted", &[]) {
+        return;
+    }
+    let kernels = Kernels::load();
+    let (to, value) = (device_memory(8), 1_u32);
+    let launches = |n| {
+        let (mut before, mut after) = ((0, 0), (0, 0));
+        ok!(boomerangSimCounts(&mut before.0, &mut before.1));
+        (0..n)
+            .for_each(|_| kernels.launch(c"store", 0, &[(&raw const to).cast(), (&raw const value).cast()]));
+        ok!(cuCtxSynchronize());
+        ok!(boomerangSimCounts(&mut after.0, &mut after.1));
+        (after.0 - before.0, after.1 - before.1)
+    };
+    let (calls, instructions) = launches(1);
+    assert_eq!(calls, 3, "cuModuleGetFunction, cuLaunchKernel, cuCtxSynchronize");
+    assert!(instructions > 0);
+    assert_eq!(launches(5), (11, 5 * instructions));
+}
+
+#[test]
 fn impossible_dimensions_are_refused() {
     let kernels = Kernels::load();
     let f = kernels.function(c"stop");

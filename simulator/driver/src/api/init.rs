@@ -1,15 +1,15 @@
 //! Initialisation, version, errors, addresses of functions.
 
 use crate::c::{In, Out};
-use crate::core::device;
 use crate::core::handle::Key;
+use crate::core::{counts, device};
 use crate::error::{CUresult, Error, Result, describe};
 use crate::exports::exports;
 use crate::types::CString;
 use std::ffi::{c_char, c_int, c_uint};
 
-/// The version of the interface: CUDA 12.8.
-pub const VERSION: c_int = 12080;
+/// The version of the interface: CUDA 13.0.
+pub const VERSION: c_int = 13000;
 
 /// `cuInit`
 pub fn init(flags: c_uint) -> Result {
@@ -22,6 +22,14 @@ pub fn init(flags: c_uint) -> Result {
 /// `cuDriverGetVersion`
 pub fn version(version: Out<c_int>) -> Result {
     version.set(VERSION)
+}
+
+/// No function of CUDA's: what this process has had the driver do so far. `calls`: of all functions that are not about errors.
+/// `instructions`: of the kernels that have ended, counted once a warp.
+pub fn counts(calls: Out<u64>, instructions: Out<u64>) -> Result {
+    let so_far = counts::so_far();
+    calls.set(so_far.0)?;
+    instructions.set(so_far.1)
 }
 
 /// `cuGetErrorName`

@@ -4,7 +4,7 @@ use crate::c::{In, Out};
 use crate::core::module::{Function, find_function};
 use crate::core::sched::{KernelControl, Task, Work, scheduler};
 use crate::core::stream::find;
-use crate::core::{copy, process};
+use crate::core::{copy, counts, process};
 use crate::error::{Error, Result};
 use crate::types::{CUfunction, CUhostFn, CUlaunchConfig, CUoccupancyB2DSize, CUstream};
 use boomerang_gpu::{FaultKind, Kernel, Launch, run_grid_observed};
@@ -93,7 +93,10 @@ fn launch(
         start?;
         let launch = Launch { kernel: &kernel, grid, block, dynamic_shared: shared, params: &params };
         match run_grid_observed(&launch, &cancel, &effects) {
-            Ok(_) => Ok(()),
+            Ok(stats) => {
+                counts::add_instructions(stats.warp_instructions);
+                Ok(())
+            }
             // Its context is lost already, and why was said then.
             Err(fault) if fault.kind == FaultKind::Cancelled => Ok(()),
             Err(fault) => {

@@ -63,7 +63,7 @@ impl Options {
                 5 => read.error.buffer = value,
                 6 => (read.error.size, read.error.size_slot) = (value as u32 as usize, slot),
                 12 => read.verbose = value as u32 != 0,
-                0 | 1 | 7..=11 | 13..=29 => {}
+                0 | 1 | 7..=11 | 13..=34 => {}
                 _ => return Err(Error::INVALID_VALUE),
             }
         }

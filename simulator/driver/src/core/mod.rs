@@ -2,6 +2,7 @@
 
 pub mod context;
 pub mod copy;
+pub mod counts;
 pub mod device;
 pub mod event;
 pub mod handle;

@@ -14,6 +14,7 @@ pub type HostFn = unsafe extern "C" fn(*mut c_void);
 
 unsafe extern "C" {
     pub fn cuInit(flags: c_uint) -> u32;
+    pub fn boomerangSimCounts(calls: *mut u64, instructions: *mut u64) -> u32;
     pub fn cuDriverGetVersion(version: *mut c_int) -> u32;
     pub fn cuGetErrorString(error: u32, text: *mut *const c_char) -> u32;
     pub fn cuGetProcAddress_v2(

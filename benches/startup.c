@@ -1,0 +1,51 @@
+// boomerang: measures: the time until a program's first region has ended: with all caches empty, then with what that left there
+// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=0 BOOMERANG_JIT_THREADS=0 | BOOMERANG_JIT_THREADS=0
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+enum { COLD = 2, WARM = 5 };
+
+/* The time of a first region in a process of its own. `folder`: for the plugin's cache and for the driver's. */
+static double first_region(const char *folder) {
+  double time = 0;
+  int ends[2];
+  if (pipe(ends))
+    exit(1);
+  pid_t child = fork();
+  if (child == 0) {
+    setenv("BOOMERANG_CACHE", folder, 1);
+    setenv("CUDA_CACHE_PATH", folder, 1);
+    int x = 0;
+    time = now();
+#pragma omp target map(tofrom : x)
+    x++;
+    time = now() - time;
+    exit(x != 1 || write(ends[1], &time, sizeof time) != sizeof time);
+  }
+  close(ends[1]);
+  int status = 1;
+  if (child < 0 || read(ends[0], &time, sizeof time) != sizeof time || waitpid(child, &status, 0) < 0 || status) {
+    fprintf(stderr, "the first region of a process failed\n");
+    exit(1);
+  }
+  close(ends[0]);
+  return time;
+}
+
+int main(void) {
+  double cold[COLD], warm[WARM];
+  char folder[20];
+  for (int i = 0; i < COLD; i++) {
+    snprintf(folder, sizeof folder, "cache-%d", i);
+    mkdir(folder, 0700);
+    cold[i] = first_region(folder);
+  }
+  for (int i = 0; i < WARM; i++)
+    warm[i] = first_region(folder);
+  report_samples("first-region-cold", cold, COLD);
+  report_samples("first-region-warm", warm, WARM);
+  return 0;
+}
