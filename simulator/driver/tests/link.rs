@@ -110,3 +110,33 @@ fn images_that_are_none_are_refused() {
     assert_eq!(code!(cuModuleLoadData(&mut module, c"hello".as_ptr().cast())), INVALID_PTX);
     assert_eq!(code!(cuModuleLoadData(&mut module, c"\x7fELF".as_ptr().cast())), 209);
 }
+
+#[test]
+fn a_module_that_does_not_load_says_why_in_the_log() {
+    let _context = Context::new();
+    let header = ".version 7.0\n.target sm_70\n.address_size 64\n";
+    for (body, words) in [
+        (".entry k {\n\tfrob.u32 %r1;\n}\n", ["line 5", "'frob'"]),
+        (".entry k {\n\t.reg .u32 %r;\n\tadd.u32 %r, %r\n}\n", ["line 7", "'}'"]),
+        (".entry k {\n\t.reg .u32 %r;\n\tshl.b8 %r, %r, 1;\n}\n", ["line 6", "'.b8'"]),
+        (".entry k {\n\t.reg .b128 %q;\n\tld.b128 %q, [0];\n}\n", ["line 6", "b128"]),
+        (".shared .b8 s[1000000];\n.entry k { ret; }\n", ["line 4", "`s`"]),
+        (".entry k {\n", ["line 5", "end of the text"]),
+    ] {
+        let text = std::ffi::CString::new(format!("{header}{body}")).unwrap();
+        let (mut log, mut module) = ([0u8; 512], null_mut());
+        // CU_JIT_ERROR_LOG_BUFFER and its size.
+        let mut values = [log.as_mut_ptr() as u64, 512];
+        let options = [5, 6];
+        let code = code!(cuModuleLoadDataEx(
+            &mut module,
+            text.as_ptr().cast(),
+            2,
+            options.as_ptr(),
+            values.as_mut_ptr()
+        ));
+        let log = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
+        assert_ne!(code, OK, "{body}");
+        assert!(words.iter().all(|word| log.contains(word)), "{body}: {log}");
+    }
+}

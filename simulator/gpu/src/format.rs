@@ -130,17 +130,20 @@ fn convert<A: Arguments>(c: &Conversion, arguments: &mut A, out: &mut Vec<u8>) -
     Ok(())
 }
 
-/// What a call of `snprintf` writes, however long.
+/// The size of CUDA's printf buffer: what is longer is cut (CUDA C++ Programming Guide, formatted output).
+const LONGEST: usize = 1 << 20;
+
+/// What a call of `snprintf` writes.
 fn print(spec: &[u8], call: impl Fn(*mut c_char, usize, *const c_char) -> c_int) -> Vec<u8> {
     let mut buffer = vec![0u8; 128];
     loop {
         let length = call(buffer.as_mut_ptr().cast(), buffer.len(), spec.as_ptr().cast());
         let length = usize::try_from(length).unwrap_or(0);
-        if length < buffer.len() {
-            buffer.truncate(length);
+        if length < buffer.len() || buffer.len() > LONGEST {
+            buffer.truncate(length.min(LONGEST));
             return buffer;
         }
-        buffer.resize(length + 1, 0);
+        buffer.resize(length.min(LONGEST) + 1, 0);
     }
 }
 

@@ -125,10 +125,18 @@ pub(crate) struct Line(pub [u64; 8]);
 pub(crate) struct CallSite {
     /// Index of the callee; [`NONE`] if a register holds its address.
     pub callee: u32,
-    /// Frame offsets of the argument words in the caller.
-    pub arguments: Vec<u32>,
-    /// Frame offsets of the result words in the caller.
-    pub results: Vec<u32>,
+    /// Where the arguments lie in the caller's frame.
+    pub arguments: Vec<Words>,
+    /// Where the results go in the caller's frame.
+    pub results: Vec<Words>,
+}
+
+/// Words in a frame, one behind the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Words {
+    /// Frame offset of the first.
+    pub at: u32,
+    pub count: u32,
 }
 
 /// Routines of the driver that PTX can call.

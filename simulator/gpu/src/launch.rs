@@ -142,7 +142,7 @@ impl Grid {
 
     /// Bytes of shared memory of a block.
     pub fn shared_size(&self) -> u32 {
-        self.program().static_shared + self.dynamic_shared
+        self.program().static_shared.saturating_add(self.dynamic_shared)
     }
 
     /// Threads of a block.
@@ -214,15 +214,20 @@ impl Grid {
 
     /// The fault of a grid that its caller ended.
     pub fn cancellation(&self) -> Fault {
+        self.fault(FaultKind::Cancelled, String::new())
+    }
+
+    /// A fault of the grid as a whole.
+    pub fn fault(&self, kind: FaultKind, note: String) -> Fault {
         Fault {
-            kind: FaultKind::Cancelled,
+            kind,
             kernel: self.kernel_name().to_string(),
             block: [0; 3],
             thread: [0; 3],
             location: Location::default(),
             callers: Vec::new(),
             access: None,
-            note: String::new(),
+            note,
         }
     }
 }

@@ -157,3 +157,35 @@ fn each_modules_file_table_is_kept() {
     let kernel = &program.functions[0];
     assert_eq!(program.files[kernel.module as usize][0].name, "b.c");
 }
+
+#[test]
+fn aliases_that_stand_for_each_other_are_reported() {
+    let module = |first: &str, second: &str| {
+        format!(".weak .func {second} {{ ret; }} .visible .func {first}; .alias {first}, {second};")
+    };
+    let problems = try_link(&[&module("f", "g"), &module("g", "f")]).unwrap_err();
+    assert!(problems.iter().all(|p| matches!(p, Problem::AliasCycle { .. })), "{problems:?}");
+}
+
+#[test]
+fn many_problems_with_a_long_name_stay_small() {
+    let calls: String = (0..2000).map(|n| format!(".extern .func u{n};")).collect();
+    let uses: String = (0..2000).map(|n| format!("call u{n};")).collect();
+    let problems = try_link(&[&format!("{calls} .func {} {{ {uses} }}", "f".repeat(200_000))]).unwrap_err();
+    let bytes: usize = problems.iter().map(|problem| problem.to_string().len()).sum();
+    assert!(problems.len() == 2000 && bytes < 1_000_000, "{bytes}");
+}
+
+#[test]
+fn weak_common_and_extern_variables_join_and_mismatches_are_told() {
+    let program = linked(&[
+        ".weak .global .u32 w = 1; .common .global .u32 c; .extern .global .u32 v;
+         .visible .entry main { .reg .u64 %r<3>; mov.u64 %r0, w; mov.u64 %r1, c; mov.u64 %r2, v; }",
+        ".visible .global .u32 w = 2; .visible .global .u32 c = 3; .visible .global .u32 v = 4;",
+        ".weak .global .u32 w = 5; .common .global .u32 c;",
+    ]);
+    let values: Vec<_> = program.variables.iter().map(|v| (v.name.as_str(), v.initializer[0])).collect();
+    assert_eq!(values, [("w", Initial::Integer(2)), ("c", Initial::Integer(3)), ("v", Initial::Integer(4))]);
+    let problems = try_link(&[".visible .global .u32 v;", ".extern .const .u32 v;"]).unwrap_err();
+    assert!(matches!(&problems[..], [Problem::Mismatch { modules: [0, 1], .. }]), "{problems:?}");
+}

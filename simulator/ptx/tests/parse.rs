@@ -205,6 +205,8 @@ fn wrong_instructions_are_refused_at_the_wrong_token() {
         ("add.u32 %r0, %r1;", ";", "`add` to have 3 operands at least"),
         ("add.u32 %r0, %r1, %r2, %r3;", ",", "`;`"),
         ("add.u32.u32 %r0, %r1, %r2;", ".u32", "1 type on `add`"),
+        ("shl.b8 %r0, %r1, %r2;", ".b8", "a type that `shl` takes"),
+        ("slct.u32.u64 %r0, %r1, %r2, %r3;", ".u64", "a type that `slct` takes"),
         ("add %r0, %r1, %r2;", "add", "1 type on `add`"),
         ("cvt.u32 %r0, %r1;", ".u32", "2 types on `cvt`"),
         ("ld.global.shared.u32 %r0, [%d];", ".shared", "a modifier of `ld`"),
@@ -257,11 +259,16 @@ fn sizes_counts_and_depths_are_bounded() {
     let deep = format!(".func f {{ {} }}", "{".repeat(1000));
     let braces = format!(".global .u8 a[2] = {}", "{".repeat(100_000));
     let dimensions = format!(".global .u8 a{};", "[1]".repeat(100));
+    let long = format!(".func f {{ .reg .u32 %{}<1000000>; }}", "r".repeat(10_000));
+    let statics: String = (0..2000).map(|n| format!(".shared .u32 s{n};")).collect();
+    let qualified = format!(".func {} {{ {statics} }}", "f".repeat(100_000));
     for (text, expected) in [
         (".func f { .reg .u32 %r<4000000000>; }", "registers and elements"),
         (".global .u8 a[2][4000000000] = {{1}, {2}};", "registers and elements"),
         (".global .u8 a[4000000000][4000000000];", "a dimension that keeps"),
         (deep.as_str(), "nested scopes"),
+        (long.as_str(), "registers and elements"),
+        (qualified.as_str(), "registers and elements"),
         (braces.as_str(), "a value, not a list"),
         (dimensions.as_str(), "dimensions"),
         (".func f { .reg .u32 %r; mov.u32 %r, {%r,%r,%r,%r,%r,%r,%r,%r,%r}; }", "elements"),

@@ -179,7 +179,8 @@ pub fn disable_peer_access(peer: CUcontext) -> Result {
     let mut peers = context.peers.lock().expect("no panic under this lock");
     let place = peers.iter().position(|p| *p == to).ok_or(Error::PEER_ACCESS_NOT_ENABLED)?;
     peers.swap_remove(place);
-    platform().memory.set_peer_access(from, to, false);
+    drop(peers);
+    context::withdraw_peer(from, to);
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Contexts, and each thread's stack of them.
 
-use super::device::Device;
+use super::device::{Device, platform};
 use super::handle::Table;
 use super::sched::{Class, DomainId, QueueId, scheduler};
 use super::{event, memory, module, stream};
@@ -81,6 +81,9 @@ impl Context {
         event::forget(self);
         module::forget(self);
         memory::forget(self);
+        for peer in std::mem::take(&mut *self.peers.lock().expect("no panic under this lock")) {
+            withdraw_peer(self.device.ordinal, peer);
+        }
         self.flush_printf();
     }
 
@@ -128,6 +131,14 @@ impl Context {
             fwrite(text.as_ptr().cast(), 1, text.len(), stdout);
             fflush(stdout);
         }
+    }
+}
+
+/// Takes a device's access to the memory of `peer` back, unless another of its contexts has it too.
+pub fn withdraw_peer(device: usize, peer: usize) {
+    let has = |c: &Arc<Context>| c.peers.lock().expect("no panic under this lock").contains(&peer);
+    if !CONTEXTS.all().iter().any(|c| c.device.ordinal == device && has(c)) {
+        platform().memory.set_peer_access(device, peer, false);
     }
 }
 

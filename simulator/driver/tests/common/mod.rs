@@ -38,6 +38,7 @@ unsafe extern "C" {
     pub fn cuCtxPopCurrent_v2(context: *mut Handle) -> u32;
     pub fn cuCtxSynchronize() -> u32;
     pub fn cuCtxEnablePeerAccess(peer: Handle, flags: c_uint) -> u32;
+    pub fn cuCtxDisablePeerAccess(peer: Handle) -> u32;
     pub fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> u32;
     pub fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> u32;
     pub fn cuMemAllocManaged(address: *mut u64, bytes: usize, flags: c_uint) -> u32;
@@ -77,6 +78,13 @@ unsafe extern "C" {
     pub fn cuLinkComplete(link: Handle, image: *mut *const c_void, bytes: *mut usize) -> u32;
     pub fn cuLinkDestroy(link: Handle) -> u32;
     pub fn cuModuleLoadData(module: *mut Handle, image: *const c_void) -> u32;
+    pub fn cuModuleLoadDataEx(
+        module: *mut Handle,
+        image: *const c_void,
+        count: c_uint,
+        options: *const c_uint,
+        values: *mut u64,
+    ) -> u32;
     pub fn cuModuleUnload(module: Handle) -> u32;
     pub fn cuModuleGetFunction(function: *mut Handle, module: Handle, name: *const c_char) -> u32;
     pub fn cuModuleGetGlobal_v2(
@@ -111,6 +119,14 @@ unsafe extern "C" {
     pub fn cuStreamAddCallback(stream: Handle, f: Callback, data: *mut c_void, flags: c_uint) -> u32;
     pub fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int) -> u32;
     pub fn cuMemcpyPeer(to: u64, to_context: Handle, from: u64, from_context: Handle, bytes: usize) -> u32;
+    pub fn cuMemcpyPeerAsync(
+        to: u64,
+        to_context: Handle,
+        from: u64,
+        from_context: Handle,
+        bytes: usize,
+        stream: Handle,
+    ) -> u32;
     pub fn cuDeviceGetUuid_v2(uuid: *mut [u8; 16], device: c_int) -> u32;
     pub fn cuStreamWriteValue64_v2(stream: Handle, address: u64, value: u64, flags: c_uint) -> u32;
     pub fn cuEventCreate(event: *mut Handle, flags: c_uint) -> u32;

@@ -91,12 +91,10 @@ integer! { u16: u32; i16: i32; u32: u64; i32: i64; u64: u128; i64: i128; }
 pub(crate) fn select(opcode: Opcode, ty: Type, m: &Modifiers) -> Option<Handler> {
     use Opcode::*;
     match opcode {
+        Add | Sub | Mul | Mad if m.flags.sat && ty != Type::S32 => None,
         Add if m.flags.sat => routine!(i32, i32 => i32, |a: i32, b| a.add_saturated(b)),
         Sub if m.flags.sat => routine!(i32, i32 => i32, |a: i32, b| a.sub_saturated(b)),
-        Add => match ty {
-            Type::U16x2 | Type::S16x2 => routine!(u32, u32 => u32, |a, b| halves(a, b, u16::wrapping_add)),
-            _ => by_size!(ty, |a, b| a.wrapping_add(b)),
-        },
+        Add => by_size!(ty, |a, b| a.wrapping_add(b)),
         Sub => by_size!(ty, |a, b| a.wrapping_sub(b)),
         Mul | Mad if m.part == Some(Part::Wide) => wide(opcode, ty),
         Mul if m.part == Some(Part::Hi) => by_type!(ty, |a, b| a.mul_high(b)),
@@ -115,6 +113,16 @@ pub(crate) fn select(opcode: Opcode, ty: Type, m: &Modifiers) -> Option<Handler>
             _ => routine!(i64 => i64, i64::wrapping_abs),
         },
         Neg => by_size!(ty, |a| a.wrapping_neg()),
+        Min if m.flags.relu => match ty {
+            Type::S16 => routine!(i16, i16 => i16, |a: i16, b| a.min(b).max(0)),
+            Type::S32 => routine!(i32, i32 => i32, |a: i32, b| a.min(b).max(0)),
+            _ => None,
+        },
+        Max if m.flags.relu => match ty {
+            Type::S16 => routine!(i16, i16 => i16, |a: i16, b| a.max(b).max(0)),
+            Type::S32 => routine!(i32, i32 => i32, |a: i32, b| a.max(b).max(0)),
+            _ => None,
+        },
         Min => by_type!(ty, |a, b| a.min(b)),
         Max => by_type!(ty, |a, b| a.max(b)),
         Sad => by_type!(ty, |a, b, c| a.distance(b).wrapping_add(c)),
@@ -140,10 +148,6 @@ pub(crate) fn select(opcode: Opcode, ty: Type, m: &Modifiers) -> Option<Handler>
         },
         _ => bits::select(opcode, ty, m),
     }
-}
-
-fn halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
-    u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
 }
 
 fn wide(opcode: Opcode, ty: Type) -> Option<Handler> {

@@ -1,6 +1,7 @@
 //! `atom` and `red`, on the host's atomics.
 
 use super::context::{Context, Flow, lanes};
+use super::half;
 use super::lane::Lane;
 use super::load_store::ATOMIC;
 use crate::ir::{Handler, Inst, Slot};
@@ -77,6 +78,11 @@ fn update<T: Word, const SPACE: u8>(
     Flow::Next
 }
 
+/// `f` of both halves.
+fn pairs(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
+    u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
+}
+
 /// The routine for an operation. `d` unused means `red`.
 pub(crate) fn select(op: AtomicOp, ty: Type, space: Option<Space>) -> Option<Handler> {
     macro_rules! by {
@@ -112,12 +118,13 @@ pub(crate) fn select(op: AtomicOp, ty: Type, space: Option<Space>) -> Option<Han
         (Cas, _) => sized!(|old, b, c| if old == b { c } else { old }),
         (Add, F32) => by!(u32, |old, b, _| (f32::from_bits(old) + f32::from_bits(b)).to_bits()),
         (Add, F64) => by!(u64, |old, b, _| (f64::from_bits(old) + f64::from_bits(b)).to_bits()),
-        (Add, F16) => by!(u16, |old, b, _| {
-            use super::half::{from_f64, to_f32};
-            from_f64(f64::from(to_f32(old)) + f64::from(to_f32(b)))
-        }),
-        (Add, F16x2 | Bf16 | Bf16x2) => None,
+        (Add, F16) => by!(u16, |old, b, _| half::sum::<false>(old, b)),
+        (Add, Bf16) => by!(u16, |old, b, _| half::sum::<true>(old, b)),
+        (Add, F16x2) => by!(u32, |old, b, _| pairs(old, b, half::sum::<false>)),
+        (Add, Bf16x2) => by!(u32, |old, b, _| pairs(old, b, half::sum::<true>)),
+        (Add, _) if ty.is_float() => None,
         (Add, _) => sized!(|old, b, _| old.wrapping_add(b)),
+        (Inc | Dec, _) if ty.size() != 4 || ty.is_float() => None,
         (Inc, _) => by!(u32, |old, b, _| if old >= b { 0 } else { old + 1 }),
         (Dec, _) => by!(u32, |old, b, _| if old == 0 || old > b { b } else { old - 1 }),
         (Min, S32) => by!(u32, |old, b, _| (old as i32).min(b as i32) as u32),

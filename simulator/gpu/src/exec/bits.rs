@@ -39,6 +39,7 @@ pub(super) fn select(opcode: Opcode, ty: Type, m: &Modifiers) -> Option<Handler>
         },
         Szext => sign_or_zero_extend(ty, m),
         Prmt => permute(m),
+        Fns => routine!(u32, u32, i32 => u32, nth_bit),
         _ => None,
     }
 }
@@ -100,6 +101,20 @@ fn extract(a: u64, pos: u32, len: u32, width: u32, signed: bool) -> u64 {
     let field = a.checked_shr(pos).unwrap_or(0) & inside;
     let negative = signed && a >> (pos + len - 1).min(width - 1) & 1 == 1;
     if negative { field | !inside } else { field }
+}
+
+/// `fns`: the position of the set bit of `mask` that is number `|nth|` from bit `base` on, upwards or (negative) downwards; of `base`
+/// itself for 0. All ones if there is none.
+fn nth_bit(mask: u32, base: u32, nth: i32) -> u32 {
+    let set = |at: &u32| mask >> at & 1 == 1;
+    let left = nth.unsigned_abs().saturating_sub(1) as usize;
+    let found = match nth {
+        _ if base > 31 => None,
+        0 => Some(base).filter(set),
+        1.. => (base..32).filter(set).nth(left),
+        _ => (0..=base).rev().filter(set).nth(left),
+    };
+    found.unwrap_or(u32::MAX)
 }
 
 fn bit_mask(from: u32, len: u32) -> u32 {

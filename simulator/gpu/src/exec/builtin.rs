@@ -1,7 +1,6 @@
 //! The routines that the driver provides to device code.
 
 use super::context::{Context, Flow, lanes};
-use super::frames::WORD;
 use super::load_store::{READ, note_ordering, space};
 use crate::fault::FaultKind;
 use crate::format::{self, Arguments};
@@ -14,8 +13,9 @@ const LONGEST: u64 = 1 << 20;
 pub(crate) fn call(cx: &mut Context<'_>, builtin: Builtin, site: &CallSite, mask: u32) -> Flow {
     cx.effects += 1;
     for lane in lanes(mask) {
-        let argument =
-            |n: usize| site.arguments.get(n).map_or(0, |&at| cx.lane::<u64>(Slot::frame(at as usize), lane));
+        let argument = |n: usize| {
+            site.arguments.get(n).map_or(0, |word| cx.lane::<u64>(Slot::frame(word.at as usize), lane))
+        };
         let (a, b, c, d) = (argument(0), argument(1), argument(2), argument(3));
         let result = match builtin {
             Builtin::Vprintf => print(cx, lane, a, b),
@@ -25,9 +25,8 @@ pub(crate) fn call(cx: &mut Context<'_>, builtin: Builtin, site: &CallSite, mask
         };
         match result {
             Ok(value) => {
-                if let Some(&at) = site.results.first() {
-                    debug_assert_eq!(at as usize % WORD, 0);
-                    cx.register::<u64>(Slot::frame(at as usize))[lane] = value;
+                if let Some(word) = site.results.first() {
+                    cx.register::<u64>(Slot::frame(word.at as usize))[lane] = value;
                 }
             }
             Err(fault) => return fault,

@@ -2,6 +2,7 @@
 
 use super::alu::routine;
 use super::context::{Context, Flow};
+use super::float::Float;
 use super::half;
 use super::lane::Lane;
 use crate::ir::{Handler, Inst, LANES, Slot};
@@ -138,11 +139,17 @@ pub(crate) fn select_set(compare: Compare, ty: Type, float: bool) -> Option<Hand
     Some(if float { by_lane_type!(compare, ty, by_float) } else { by_lane_type!(compare, ty, by_integer) })
 }
 
-/// A half as a float, for comparisons.
-pub(crate) fn select_widen(ty: Type) -> Option<Handler> {
+/// What is done to operands before they are compared, if anything: a half becomes a float, a subnormal zero where asked.
+pub(crate) fn select_widen(ty: Type, flush: bool) -> Option<Handler> {
     match ty {
+        // The least normal number is 2^-14.
+        Type::F16 if flush => {
+            routine!(u16 => f32, |a| half::to_f32(if a & 0x7c00 == 0 { a & 0x8000 } else { a }))
+        }
         Type::F16 => routine!(u16 => f32, half::to_f32),
+        Type::Bf16 if flush => routine!(u16 => f32, |a| half::bf16_to_f32(a).flushed()),
         Type::Bf16 => routine!(u16 => f32, half::bf16_to_f32),
+        Type::F32 if flush => routine!(f32 => f32, Float::flushed),
         _ => None,
     }
 }
@@ -160,9 +167,18 @@ pub(crate) fn select_selp(size: u32) -> Handler {
     if size == 8 { select_lanes::<u64> } else { select_lanes::<u32> }
 }
 
-/// `slct`: `d` gets `a` where `c` is not negative, else `b`.
-pub(crate) fn select_slct(size: u32, float: bool) -> Option<Handler> {
+/// `slct`: `d` gets `a` where `c` is not negative, else `b`. A negative subnormal counts as zero where it is to be flushed.
+pub(crate) fn select_slct(size: u32, float: bool, flush: bool) -> Option<Handler> {
     match (size, float) {
+        (8, true) if flush => {
+            routine!(u64, u64, f32 => u64, |a, b, c| if c.flushed() >= 0.0 { a } else { b })
+        }
+        (2, true) if flush => {
+            routine!(u16, u16, f32 => u16, |a, b, c| if c.flushed() >= 0.0 { a } else { b })
+        }
+        (_, true) if flush => {
+            routine!(u32, u32, f32 => u32, |a, b, c| if c.flushed() >= 0.0 { a } else { b })
+        }
         (8, false) => routine!(u64, u64, i32 => u64, |a, b, c| if c >= 0 { a } else { b }),
         (8, true) => routine!(u64, u64, f32 => u64, |a, b, c| if c >= 0.0 { a } else { b }),
         (2, false) => routine!(u16, u16, i32 => u16, |a, b, c| if c >= 0 { a } else { b }),

@@ -104,9 +104,20 @@ impl<'a> Context<'a> {
         base.wrapping_add(slot.offset())
     }
 
+    /// Whether `size` bytes at a slot lie in what its function has.
+    fn holds(&self, slot: Slot, size: usize) -> bool {
+        let function = &self.grid.program().functions[self.function as usize];
+        let all = match slot.is_constant() {
+            true => size_of_val(&function.constants[..]),
+            false => function.frame_size as usize,
+        };
+        slot.offset() + size <= all
+    }
+
     /// A register or constant.
     #[inline(always)]
     pub fn read<T: Lane>(&self, slot: Slot) -> &[T::Slot; LANES] {
+        debug_assert!(self.holds(slot, size_of::<[T::Slot; LANES]>()));
         // SAFETY: the module's invariant. Nothing writes the frame while the reference lives: `write` takes `&mut self`.
         unsafe { &*self.address(slot).cast() }
     }
@@ -120,7 +131,7 @@ impl<'a> Context<'a> {
     /// A register.
     #[inline(always)]
     pub fn register<T: Lane>(&mut self, slot: Slot) -> &mut [T::Slot; LANES] {
-        debug_assert!(!slot.is_constant());
+        debug_assert!(!slot.is_constant() && self.holds(slot, size_of::<[T::Slot; LANES]>()));
         // SAFETY: the module's invariant; `&mut self` makes the reference the only one.
         unsafe { &mut *self.frame.add(slot.offset()).cast() }
     }
@@ -141,6 +152,7 @@ impl<'a> Context<'a> {
     /// A predicate or constant predicate.
     #[inline(always)]
     pub fn predicate(&self, slot: Slot) -> u32 {
+        debug_assert!(self.holds(slot, size_of::<u32>()));
         // SAFETY: the module's invariant.
         unsafe { *self.address(slot).cast() }
     }
@@ -148,7 +160,7 @@ impl<'a> Context<'a> {
     /// Stores the bits of `mask` into a predicate.
     #[inline(always)]
     pub fn write_predicate(&mut self, slot: Slot, mask: u32, value: u32) {
-        debug_assert!(!slot.is_constant());
+        debug_assert!(!slot.is_constant() && self.holds(slot, size_of::<u32>()));
         // SAFETY: the module's invariant; `&mut self` makes the access the only one.
         let register = unsafe { &mut *self.frame.add(slot.offset()).cast::<u32>() };
         *register = *register & !mask | value & mask;

@@ -23,6 +23,8 @@ struct Conversion {
     flush: bool,
     saturate: bool,
     relu: bool,
+    /// What is too large becomes the largest finite value.
+    finite: bool,
 }
 
 const TYPES: [Type; 17] = {
@@ -41,7 +43,8 @@ fn index_of<T: PartialEq>(list: &[T], item: T) -> Option<u64> {
 impl Conversion {
     fn encode(self) -> Option<u64> {
         let (to, from) = (index_of(&TYPES, self.to)?, index_of(&TYPES, self.from)?);
-        let flags = u64::from(self.flush) | u64::from(self.saturate) << 1 | u64::from(self.relu) << 2;
+        let flags = [self.flush, self.saturate, self.relu, self.finite];
+        let flags = flags.iter().zip(0..).fold(0, |all, (&flag, bit)| all | u64::from(flag) << bit);
         Some(to | from << 8 | index_of(&ROUNDINGS, self.rounding)? << 16 | flags << 24)
     }
 
@@ -54,6 +57,7 @@ impl Conversion {
             flush: flag(0),
             saturate: flag(1),
             relu: flag(2),
+            finite: flag(3),
         }
     }
 
@@ -151,9 +155,12 @@ impl Conversion {
             small => {
                 let x = match value {
                     Value::Float(x) => x,
-                    Value::Integer(v) => v as f64,
+                    Value::Integer(v) => odd(v),
                 };
-                u64::from(small_float(x, small, self.rounding))
+                let bits = small_float(x, small, self.rounding);
+                // The bits of infinity less one are those of the largest finite value.
+                let infinity = if small == Type::F16 { 0x7c00 } else { 0x7f80 };
+                u64::from(if self.finite && bits & 0x7fff == infinity { bits - 1 } else { bits })
             }
         }
     }
@@ -174,6 +181,7 @@ fn integral(x: f64, rounding: Option<Rounding>) -> f64 {
 /// A float and its neighbours.
 trait Neighbours: Copy {
     fn is_positive(self) -> bool;
+    fn is_negative(self) -> bool;
     /// The next float in that direction (`next_up` and `next_down` of Rust 1.86).
     fn neighbour(self, up: bool) -> Self;
 }
@@ -183,6 +191,10 @@ macro_rules! neighbours {
         impl Neighbours for $ty {
             fn is_positive(self) -> bool {
                 self > 0.0
+            }
+
+            fn is_negative(self) -> bool {
+                self < 0.0
             }
 
             fn neighbour(self, up: bool) -> $ty {
@@ -205,7 +217,17 @@ fn directed<F: Neighbours>(near: F, order: Ordering, rounding: Option<Rounding>)
         (Some(Rounding::Rp), Ordering::Less) => near.neighbour(true),
         (Some(Rounding::Rm), Ordering::Greater) => near.neighbour(false),
         (Some(Rounding::Rz), Ordering::Greater) if near.is_positive() => near.neighbour(false),
-        (Some(Rounding::Rz), Ordering::Less) if !near.is_positive() => near.neighbour(true),
+        (Some(Rounding::Rz), Ordering::Less) if near.is_negative() => near.neighbour(true),
+        _ => near,
+    }
+}
+
+/// An integer as a double rounded to odd, so that it can be rounded again to a shorter format.
+fn odd(v: i128) -> f64 {
+    let near = v as f64;
+    match (near as i128).cmp(&v) {
+        Ordering::Less if near.to_bits() & 1 == 0 => near.neighbour(true),
+        Ordering::Greater if near.to_bits() & 1 == 0 => near.neighbour(false),
         _ => near,
     }
 }
@@ -268,8 +290,16 @@ pub(crate) fn select(to: Type, from: Type, m: &Modifiers) -> Option<(Handler, u6
     if let Some(run) = common(to, from, m) {
         return Some((run, 0));
     }
-    let (flush, saturate) = (m.flags.ftz, m.flags.sat || m.flags.satfinite && !to.is_float());
-    let imm = Conversion { to, from, rounding: m.rounding, flush, saturate, relu: m.flags.relu }.encode()?;
+    let conversion = Conversion {
+        to,
+        from,
+        rounding: m.rounding,
+        flush: m.flags.ftz,
+        saturate: m.flags.sat,
+        relu: m.flags.relu,
+        finite: m.flags.satfinite,
+    };
+    let imm = conversion.encode()?;
     let run: Handler = match (from.size() == 8, to.size() == 8) {
         (false, false) => general::<false, false>,
         (false, true) => general::<false, true>,

@@ -1,4 +1,4 @@
-//! Floating point arithmetic.
+//! Floating point arithmetic in single and double precision.
 
 use super::alu::routine;
 use super::context::{Context, Flow};
@@ -11,32 +11,52 @@ use boomerang_ptx::types::{FloatTest, Modifiers, Opcode, Rounding, Type};
 
 /// How an instruction departs from rounding to nearest, keeping subnormals and the full range.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Care {
-    rounding: Option<Rounding>,
-    flush: bool,
-    saturate: bool,
+pub(super) struct Care {
+    pub rounding: Option<Rounding>,
+    pub flush: bool,
+    pub saturate: bool,
+    /// `.NaN`: a NaN operand of `min` or `max` makes a NaN.
+    pub propagate: bool,
+    /// `.relu`: what is below zero becomes zero.
+    pub relu: bool,
+    /// `.xorsign.abs`: of the magnitudes, with the product's sign.
+    pub xorsign: bool,
 }
 
 impl Care {
-    fn of(m: &Modifiers) -> Care {
-        let rounding = m.rounding.filter(|r| *r != Rounding::Rn);
-        Care { rounding, flush: m.flags.ftz, saturate: m.flags.sat }
+    pub fn of(m: &Modifiers) -> Care {
+        Care {
+            rounding: m.rounding.filter(|r| *r != Rounding::Rn),
+            flush: m.flags.ftz,
+            saturate: m.flags.sat,
+            propagate: m.flags.nan,
+            relu: m.flags.relu,
+            xorsign: m.flags.xorsign,
+        }
     }
 
     /// As the `imm` of an instruction.
-    fn encode(self) -> u64 {
+    pub fn encode(self) -> u64 {
         let rounding = match self.rounding {
             Some(Rounding::Rz) => 1,
             Some(Rounding::Rm) => 2,
             Some(Rounding::Rp) => 3,
             _ => 0,
         };
-        rounding | u64::from(self.flush) << 2 | u64::from(self.saturate) << 3
+        let flags = [self.flush, self.saturate, self.propagate, self.relu, self.xorsign];
+        flags.iter().zip(2..).fold(rounding, |imm, (&flag, bit)| imm | u64::from(flag) << bit)
     }
 
-    fn decode(imm: u64) -> Care {
-        let rounding = [None, Some(Rounding::Rz), Some(Rounding::Rm), Some(Rounding::Rp)][imm as usize & 3];
-        Care { rounding, flush: imm & 4 != 0, saturate: imm & 8 != 0 }
+    pub fn decode(imm: u64) -> Care {
+        let flag = |bit: u32| imm >> bit & 1 == 1;
+        Care {
+            rounding: [None, Some(Rounding::Rz), Some(Rounding::Rm), Some(Rounding::Rp)][imm as usize & 3],
+            flush: flag(2),
+            saturate: flag(3),
+            propagate: flag(4),
+            relu: flag(5),
+            xorsign: flag(6),
+        }
     }
 
     fn input<F: Float>(self, x: F) -> F {
@@ -46,6 +66,17 @@ impl Care {
     fn output<F: Float>(self, x: F) -> F {
         let x = if self.flush { x.flushed() } else { x };
         if self.saturate { x.saturated() } else { x.canonical() }
+    }
+
+    /// The lesser or (`max`) the greater of two values.
+    pub fn extremum<F: Float>(self, a: F, b: F, max: bool) -> F {
+        let (a, b) = (self.input(a), self.input(b));
+        if !self.xorsign {
+            return if max { a.greater(b, self.propagate) } else { a.lesser(b, self.propagate) };
+        }
+        let (x, y) = (a.magnitude(), b.magnitude());
+        let result = if max { x.greater(y, self.propagate) } else { x.lesser(y, self.propagate) };
+        if a.is_negative() != b.is_negative() { result.negated() } else { result }
     }
 }
 
@@ -59,6 +90,9 @@ pub(crate) trait Float: Lane + PartialOrd {
     fn canonical(self) -> Self;
     fn lesser(self, b: Self, propagate: bool) -> Self;
     fn greater(self, b: Self, propagate: bool) -> Self;
+    fn magnitude(self) -> Self;
+    fn is_negative(self) -> bool;
+    fn negated(self) -> Self;
 }
 
 macro_rules! float {
@@ -70,6 +104,9 @@ macro_rules! float {
             fn saturated(self) -> $ty { if self > 0.0 { self.min(1.0) } else { 0.0 } }
             #[inline(always)]
             fn canonical(self) -> $ty { $canonical(self) }
+            fn magnitude(self) -> $ty { self.abs() }
+            fn is_negative(self) -> bool { self.is_sign_negative() }
+            fn negated(self) -> $ty { -self }
             fn lesser(self, b: $ty, propagate: bool) -> $ty {
                 match (self.is_nan(), b.is_nan()) {
                     (true, true) => $nan,
@@ -162,17 +199,23 @@ macro_rules! by_float {
 pub(crate) fn select(opcode: Opcode, ty: Type, m: &Modifiers) -> Choice {
     use Opcode::*;
     if matches!(ty, Type::F16 | Type::Bf16) {
-        return small(opcode, ty, m).map(|run| (run, 0));
+        return half::select(opcode, ty, m);
     }
     let single = ty == Type::F32;
+    let gross = !single && m.flags.approx && m.flags.ftz;
     match opcode {
         Add => by_float!(ty, m, |a, b| a + b),
         Sub => by_float!(ty, m, |a, b| a - b),
         Mul => by_float!(ty, m, |a, b| a * b),
+        Fma | Mad if m.flags.relu => None,
         Fma | Mad => by_float!(ty, m, |a, b, c| a.mul_add(b, c)),
         Div => by_float!(ty, m, |a, b| a / b),
+        Rcp if gross => routine!(f64 => f64, |a| upper(1.0 / upper(a))).map(|run| (run, 0)),
+        Rsqrt if gross => routine!(f64 => f64, |a| upper(1.0 / upper(a).sqrt())).map(|run| (run, 0)),
         Rcp => by_float!(ty, m, |a| 1.0 / a),
         Sqrt => by_float!(ty, m, |a| a.sqrt()),
+        // In double precision, so that it is rounded once but for a hair.
+        Rsqrt if single => arithmetic!(m, f32, |a| (1.0 / f64::from(a).sqrt()) as f32),
         Rsqrt => by_float!(ty, m, |a| 1.0 / a.sqrt()),
         // Sign operations keep the payload of a NaN.
         Abs if m.flags.ftz => arithmetic!(m, f32, |a| a.abs()),
@@ -193,66 +236,35 @@ pub(crate) fn select(opcode: Opcode, ty: Type, m: &Modifiers) -> Choice {
     }
 }
 
-/// `min` and `max`. `imm` is that of [`Care`], with bit 4 for `.NaN`.
+/// What `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` use of an operand and give of a result: the upper 32 bits, subnormals as zeros
+/// (PTX ISA).
+fn upper(x: f64) -> f64 {
+    if x.is_nan() {
+        return f64::NAN;
+    }
+    let kept = if x.abs() < f64::MIN_POSITIVE { 0f64.copysign(x) } else { x };
+    f64::from_bits(kept.to_bits() >> 32 << 32)
+}
+
+/// `min` and `max`. `imm` is that of [`Care`].
 fn extremum(opcode: Opcode, ty: Type, m: &Modifiers) -> Choice {
     macro_rules! by {
-        ($t:ty, $method:ident) => {{
+        ($t:ty, $max:expr) => {{
             fn run(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
-                let (care, propagate) = (Care::decode(i.imm), i.imm & 16 != 0);
-                cx.map2(i, mask, |a: $t, b: $t| care.input(a).$method(care.input(b), propagate))
+                let care = Care::decode(i.imm);
+                cx.map2(i, mask, |a: $t, b: $t| care.extremum(a, b, $max))
             }
             run as Handler
         }};
     }
     let run = match (opcode, ty) {
-        (Opcode::Min, Type::F32) => by!(f32, lesser),
-        (Opcode::Max, Type::F32) => by!(f32, greater),
-        (Opcode::Min, Type::F64) => by!(f64, lesser),
-        (Opcode::Max, Type::F64) => by!(f64, greater),
+        (Opcode::Min, Type::F32) => by!(f32, false),
+        (Opcode::Max, Type::F32) => by!(f32, true),
+        (Opcode::Min, Type::F64) => by!(f64, false),
+        (Opcode::Max, Type::F64) => by!(f64, true),
         _ => return None,
     };
-    Some((run, Care { rounding: None, ..Care::of(m) }.encode() | u64::from(m.flags.nan) << 4))
-}
-
-/// Halves and bfloats: computed in double precision, which holds sums and products exactly, and rounded once.
-fn small(opcode: Opcode, ty: Type, m: &Modifiers) -> Option<Handler> {
-    macro_rules! formats {
-        (|$($x:ident),+| $f:expr) => {
-            if ty == Type::F16 {
-                formats!(@ half::to_f32, half::from_f64, |$($x),+| $f)
-            } else {
-                formats!(@ half::bf16_to_f32, half::bf16_from_f64, |$($x),+| $f)
-            }
-        };
-        (@ $to:path, $from:path, |$a:ident| $f:expr) => {
-            routine!(u16 => u16, |a| { let $a = f64::from($to(a)); $from($f) })
-        };
-        (@ $to:path, $from:path, |$a:ident, $b:ident| $f:expr) => {
-            routine!(u16, u16 => u16, |a, b| { let ($a, $b) = (f64::from($to(a)), f64::from($to(b))); $from($f) })
-        };
-        (@ $to:path, $from:path, |$a:ident, $b:ident, $c:ident| $f:expr) => {
-            routine!(u16, u16, u16 => u16, |a, b, c| {
-                let ($a, $b, $c) = (f64::from($to(a)), f64::from($to(b)), f64::from($to(c)));
-                $from($f)
-            })
-        };
-    }
-    use Opcode::*;
-    match opcode {
-        Add => formats!(|a, b| a + b),
-        Sub => formats!(|a, b| a - b),
-        Mul => formats!(|a, b| a * b),
-        Fma | Mad => formats!(|a, b, c| a.mul_add(b, c)),
-        Ex2 => formats!(|a| a.exp2()),
-        Tanh => formats!(|a| a.tanh()),
-        Min if m.flags.nan => formats!(|a, b| a.lesser(b, true)),
-        Max if m.flags.nan => formats!(|a, b| a.greater(b, true)),
-        Min => formats!(|a, b| Float::lesser(a, b, false)),
-        Max => formats!(|a, b| Float::greater(a, b, false)),
-        Neg => routine!(u16 => u16, |a| a ^ 0x8000),
-        Abs => routine!(u16 => u16, |a| a & 0x7fff),
-        _ => None,
-    }
+    Some((run, Care::of(m).encode()))
 }
 
 /// `testp`: predicate `d` says whether `a` is of the class.
@@ -281,7 +293,8 @@ pub(crate) fn select_test(ty: Type, m: &Modifiers) -> Option<Handler> {
         FloatTest::Infinite => both!(|x| x.is_infinite()),
         FloatTest::Number => both!(|x| !x.is_nan()),
         FloatTest::NotANumber => both!(|x| x.is_nan()),
-        FloatTest::Normal => both!(|x| x.is_normal()),
+        // PTX ISA, `testp`: zeros count as normal.
+        FloatTest::Normal => both!(|x| x.is_normal() || x == 0.0),
         FloatTest::Subnormal => both!(|x| x.is_subnormal()),
     }
 }

@@ -1,7 +1,7 @@
 //! The activations of functions by a warp, with their registers.
 
 use super::context::lanes;
-use crate::ir::{FULL, LANES, Line, NONE, Program};
+use crate::ir::{FULL, LANES, Line, NONE, Program, Words};
 use std::cell::RefCell;
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
@@ -102,9 +102,8 @@ impl Frames {
         let from = &self[caller];
         let code = &program.functions[from.function as usize];
         let mut registers = take(callee.frame_size);
-        let words = code.calls[call as usize].arguments.iter();
-        for (word, &at) in words.take(callee.parameter_words as usize).enumerate() {
-            copy_word(&from.registers, at as usize, &mut registers, word * WORD);
+        for (from_byte, to_byte) in places(&code.calls[call as usize].arguments, callee.parameter_words) {
+            copy_word(&from.registers, from_byte, &mut registers, to_byte);
         }
         let local_base = from.top(mask) + CALL_OVERHEAD;
         let frame = Frame {
@@ -147,9 +146,8 @@ impl Frames {
         let first = callee.parameter_words as usize * WORD;
         let code = &program.functions[self[caller].function as usize];
         let registers = std::mem::take(&mut self[index].registers);
-        let to = code.calls[call as usize].results.iter().take(callee.result_words as usize);
-        for (word, &at) in to.enumerate() {
-            copy_lanes(&registers, first + word * WORD, &mut self[caller].registers, at as usize, mask);
+        for (to_byte, from_byte) in places(&code.calls[call as usize].results, callee.result_words) {
+            copy_lanes(&registers, first + from_byte, &mut self[caller].registers, to_byte, mask);
         }
         self[index].registers = registers;
     }
@@ -171,6 +169,12 @@ impl Drop for Frames {
             give(std::mem::take(&mut frame.registers));
         }
     }
+}
+
+/// For each of the first `count` words of a call site, its frame offset in the caller and its offset among them.
+fn places(words: &[Words], count: u32) -> impl Iterator<Item = (usize, usize)> {
+    let each = words.iter().flat_map(|w| (0..w.count as usize).map(|n| w.at as usize + n * WORD));
+    each.take(count as usize).enumerate().map(|(word, at)| (at, word * WORD))
 }
 
 /// Bytes of a word of all lanes.

@@ -249,6 +249,7 @@ pub(crate) fn select_redux(op: AtomicOp, ty: Type) -> Option<crate::ir::Handler>
         }};
     }
     match (op, ty) {
+        _ if ty.size() != 4 || ty.is_float() => None,
         (AtomicOp::Add, _) => by!(|a: u32, b: u32| a.wrapping_add(b)),
         (AtomicOp::And, _) => by!(|a, b| a & b),
         (AtomicOp::Or, _) => by!(|a, b| a | b),

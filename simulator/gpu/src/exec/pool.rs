@@ -3,10 +3,11 @@
 use super::block::{Block, Round};
 use super::turn::Idle;
 use crate::Stats;
-use crate::fault::Fault;
+use crate::fault::{Fault, FaultKind};
 use crate::launch::Grid;
 use crate::random::Random;
 use std::collections::VecDeque;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -203,6 +204,17 @@ fn rounds(block: &mut Block, grid: &Grid, random: &mut Random, stuck: bool, stat
     block.round(grid, random, stuck, stats)
 }
 
+/// What `run` gives. An error of ours ends the grid, not the process: a panic becomes its fault, and the block is gone.
+fn guarded(grid: &Grid, run: impl FnOnce() -> (Option<Box<Block>>, Round)) -> (Option<Box<Block>>, Round) {
+    // AssertUnwindSafe: the block is dropped with the panic, and what the locks guard is poisoned by it.
+    panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let message = message.or(panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+        let note = format!("an error of the simulator, not of the program: {message}");
+        (None, Round::Fault(Box::new(grid.fault(FaultKind::IllegalInstruction, note))))
+    })
+}
+
 fn work(shared: &Shared, mut random: Random) {
     let mut fruitless = 0;
     let mut naps = 0;
@@ -227,15 +239,18 @@ fn work(shared: &Shared, mut random: Random) {
             naps = naps.saturating_add(1);
             fruitless = 0;
         }
-        let mut block = match job {
-            Job::Begin(flat) => Box::new(Block::new(&grid, flat)),
-            Job::Continue(block) => block,
-        };
         let mut stats = Stats::default();
-        let round = match grid.cancelled() {
-            true => Round::Fault(Box::new(grid.cancellation())),
-            false => rounds(&mut block, &grid, &mut random, stuck, &mut stats),
-        };
+        let (block, round) = guarded(&grid, || {
+            let mut block = match job {
+                Job::Begin(flat) => Box::new(Block::new(&grid, flat)),
+                Job::Continue(block) => block,
+            };
+            let round = match grid.cancelled() {
+                true => Round::Fault(Box::new(grid.cancellation())),
+                false => rounds(&mut block, &grid, &mut random, stuck, &mut stats),
+            };
+            (Some(block), round)
+        });
         let idle = if let Round::More(idle) = round { idle } else { Idle::No };
         if idle == Idle::No {
             (fruitless, naps) = (0, 0);
@@ -252,7 +267,7 @@ fn work(shared: &Shared, mut random: Random) {
         entry.stats.warp_instructions += stats.warp_instructions;
         match round {
             Round::Done => entry.finished += 1,
-            Round::More(_) => entry.queue.push_back(block),
+            Round::More(_) => entry.queue.extend(block),
             Round::Fault(fault) => {
                 entry.fault.get_or_insert(fault);
             }

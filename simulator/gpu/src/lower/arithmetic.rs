@@ -1,7 +1,8 @@
 //! Arithmetic, comparisons, conversions: which routine, and which types its operands have.
 
 use super::function::{Lowered, Lowering};
-use crate::exec::{alu, bits, compare, convert, float};
+use super::packed::half_of;
+use crate::exec::{alu, bits, compare, convert, float, moves};
 use crate::ir::{Handler, Slot, pair};
 use boomerang_ptx::ast::*;
 
@@ -12,9 +13,11 @@ impl Lowering<'_> {
         let ty = m.types[0].ok_or("it has no type")?;
         match i.opcode {
             And | Or | Xor | Not if ty == Type::Pred => self.lower_predicate_logic(i),
-            Setp => self.lower_setp(i, ty),
+            Setp => match half_of(ty) {
+                Some(half) => self.lower_setp_pairs(i, half),
+                None => self.lower_setp(i, ty),
+            },
             Set => self.lower_set(i),
-            Selp => self.lower_selp(i, ty),
             Testp => {
                 let run = float::select_test(ty, m).ok_or("such a test")?;
                 let a = self.value(&i.operands[1], ty)?;
@@ -24,7 +27,8 @@ impl Lowering<'_> {
             }
             Slct => {
                 let by = m.types[1].ok_or("it has one type only")?;
-                let run = compare::select_slct(ty.size(), by == Type::F32).ok_or("such a type")?;
+                let run =
+                    compare::select_slct(ty.size(), by == Type::F32, m.flags.ftz).ok_or("such a type")?;
                 self.lower_typed(i, run, 0, ty, &[ty, ty, by])
             }
             Cvt => self.lower_cvt(i),
@@ -37,7 +41,8 @@ impl Lowering<'_> {
                 Some(Operand::Integer(table)) if m.combine.is_none() => {
                     self.lower_typed(i, bits::lop3, *table, ty, &[ty; 3])
                 }
-                _ => Err("such a form".into()),
+                Some(Operand::Integer(table)) => self.lower_lop3_with_predicate(i, *table),
+                _ => Err("a table that is no constant".into()),
             },
             Dp4a | Dp2a => {
                 let b = m.types[1].ok_or("it has one type only")?;
@@ -49,6 +54,11 @@ impl Lowering<'_> {
                 };
                 self.lower_typed(i, alu::dot, pair(signs, form), Type::B32, &[Type::B32; 3])
             }
+            _ if i.operands.len() > 3 && matches!(i.opcode, Min | Max) => self.lower_extremum_of_three(i, ty),
+            Selp => self.lower_selp(i, ty),
+            Add | Sub | Mul | Fma | Mad | Min | Max | Neg | Abs | Ex2 | Tanh if half_of(ty).is_some() => {
+                self.lower_pairs(i, half_of(ty).unwrap_or(ty))
+            }
             Addc | Subc | Madc => self.lower_carry(i, ty),
             Add | Sub | Mad if m.flags.cc => self.lower_carry(i, ty),
             _ if ty.is_float() => {
@@ -57,6 +67,45 @@ impl Lowering<'_> {
             }
             _ => self.lower_integer(i, ty),
         }
+    }
+
+    /// `min` or `max` of three: of two, and of that and the third.
+    fn lower_extremum_of_three(&mut self, i: &Instruction, ty: Type) -> Lowered {
+        let (run, imm) = match ty {
+            Type::F32 => float::select(i.opcode, ty, &i.modifiers).ok_or("such a form")?,
+            _ => return Err(format!("three operands of the type {ty}")),
+        };
+        let mut operands = Vec::new();
+        for operand in &i.operands[1..] {
+            operands.push(self.value(operand, ty)?);
+        }
+        let [a, b, c] = operands[..] else { return Err("it has too few operands".into()) };
+        let first = self.temporary(4);
+        self.emit_op(run, imm, first, [a, b, b]);
+        let d = self.destination(&i.operands[0], ty)?;
+        self.emit_op(run, imm, d.slot, [first, c, c]);
+        self.finish(d);
+        Ok(())
+    }
+
+    /// `lop3.BOOLOP.b32 d|p, a, b, c, table, q`: `p` is whether `d` is not zero, joined with `q`.
+    fn lower_lop3_with_predicate(&mut self, i: &Instruction, table: u64) -> Lowered {
+        let [to, a, b, c, _, q] = &i.operands[..] else { return Err("it has six operands".into()) };
+        let (to, predicate) = self.result_and_predicate(to)?;
+        let [a, b, c] = [a, b, c].map(|operand| self.value(operand, Type::B32));
+        let result = self.temporary(4);
+        self.emit_op(bits::lop3, table, result, [a?, b?, c?]);
+        if let Some(p) = predicate {
+            let (q, complement) = self.predicate(q).map(|(slot, flip)| (slot, flip != 0))?;
+            let run = compare::select_setp(Compare::Ne, Type::B32).ok_or("such a comparison")?;
+            let zero = self.constant(0, false);
+            let imm = compare::usage(i.modifiers.combine, complement, 0);
+            self.emit_op(run, imm, p, [result, zero, q]);
+        }
+        let d = self.destination(&to, Type::B32)?;
+        self.emit_op(moves::select(4), 0, d.slot, [result; 3]);
+        self.finish(d);
+        Ok(())
     }
 
     /// `run` of the operands after the first, each used as the type given, into the first as `to`.
@@ -85,6 +134,7 @@ impl Lowering<'_> {
         };
         let (to, from) = match i.opcode {
             Popc | Clz | Bfind => (Type::U32, [ty; 3]),
+            Fns => (ty, [Type::U32, Type::U32, Type::S32]),
             Shl | Shr => (ty, [ty, Type::U32, Type::U32]),
             Bfe => (ty, [ty, Type::U32, Type::U32]),
             Mul => (wide, [ty; 3]),
@@ -133,18 +183,23 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The two values that an instruction compares; halves as floats.
+    /// The two values that an instruction compares.
     fn compared(&mut self, i: &Instruction, ty: Type) -> Lowered<(Slot, Slot, Type)> {
         let (a, b) = (self.value(&i.operands[1], ty)?, self.value(&i.operands[2], ty)?);
-        let Some(widen) = compare::select_widen(ty) else { return Ok((a, b, ty)) };
+        Ok(self.comparable(a, b, ty, i.modifiers.flags.ftz))
+    }
+
+    /// Two values and their type as they are compared: halves as floats, subnormals flushed where asked.
+    pub(super) fn comparable(&mut self, a: Slot, b: Slot, ty: Type, flush: bool) -> (Slot, Slot, Type) {
+        let Some(widen) = compare::select_widen(ty, flush) else { return (a, b, ty) };
         let (x, y) = (self.temporary(4), self.temporary(4));
         self.emit_op(widen, 0, x, [a; 3]);
         self.emit_op(widen, 0, y, [b; 3]);
-        Ok((x, y, Type::F32))
+        (x, y, Type::F32)
     }
 
     /// The predicate that a comparison is combined with.
-    fn combined(&mut self, i: &Instruction) -> Lowered<(Option<Slot>, bool)> {
+    pub(super) fn combined(&mut self, i: &Instruction) -> Lowered<(Option<Slot>, bool)> {
         match i.operands.get(3) {
             Some(operand) => self.predicate(operand).map(|(slot, flip)| (Some(slot), flip != 0)),
             None => Ok((None, false)),
@@ -156,12 +211,14 @@ impl Lowering<'_> {
         let (a, b, ty) = self.compared(i, ty)?;
         let run = compare::select_setp(m.compare.ok_or("it has no comparison")?, ty).ok_or("such a type")?;
         let (c, complement) = self.combined(i)?;
-        let register = |id: Option<RegisterId>| id.map(|id| self.registers[id.index()]);
         let (first, second) = match &i.operands[0] {
-            Operand::Pair(p, q) => (register(*p), register(*q)),
-            Operand::Register(p) => (register(Some(*p)), None),
-            _ => (None, None),
+            Operand::Pair(p, q) => (*p, *q),
+            Operand::Register(p) => (Some(*p), None),
+            Operand::Sink => (None, None),
+            _ => return Err("the destination is no predicate".into()),
         };
+        let register = |id: Option<RegisterId>| id.map(|id| self.predicate_register(id)).transpose();
+        let (first, second) = (register(first)?, register(second)?);
         let imm = compare::usage(m.combine, complement, second.map_or(0, |s| s.offset() as u32));
         self.emit_op(run, imm, first.unwrap_or(Slot::UNUSED), [a, b, c.unwrap_or(a)]);
         Ok(())
@@ -170,6 +227,9 @@ impl Lowering<'_> {
     fn lower_set(&mut self, i: &Instruction) -> Lowered {
         let m = &i.modifiers;
         let [Some(to), Some(ty), _] = m.types else { return Err("it has two types".into()) };
+        if to.size() != 4 || half_of(to).is_some() || half_of(ty).is_some() {
+            return Err(format!("the types {to} and {ty}"));
+        }
         let (a, b, ty) = self.compared(i, ty)?;
         let comparison = m.compare.ok_or("it has no comparison")?;
         let run = compare::select_set(comparison, ty, to == Type::F32).ok_or("such a type")?;
@@ -191,6 +251,9 @@ impl Lowering<'_> {
 
     fn lower_cvt(&mut self, i: &Instruction) -> Lowered {
         let [Some(to), Some(from), _] = i.modifiers.types else { return Err("it has two types".into()) };
+        if let (3, Some(half)) = (i.operands.len(), half_of(to)) {
+            return self.lower_cvt_pair(i, half, from);
+        }
         if i.operands.len() > 2 {
             return Err("a packed conversion".into());
         }

@@ -3,30 +3,30 @@
 use super::function::{Lowered, Lowering, words};
 use crate::exec::frames::WORD;
 use crate::exec::{branch, call, load_store};
-use crate::ir::{CallSite, Inst, NONE, Slot};
+use crate::ir::{CallSite, Inst, NONE, Slot, Words};
 use boomerang_ptx::ast::*;
 
-impl Lowering<'_> {
+impl<'a> Lowering<'a> {
     pub(super) fn lower_call(&mut self, i: &Instruction) -> Lowered {
         let Some(Operand::Call(the_call)) = i.operands.first() else { return Err("it has no callee".into()) };
         let (callee, register, signature) = self.callee(the_call)?;
         let mut arguments = Vec::new();
-        for (n, operand) in the_call.arguments.iter().enumerate() {
-            let ty = signature.parameters.get(n).map_or(Type::B64, |p| p.ty);
-            self.argument(operand, ty, &mut arguments)?;
+        for (operand, parameter) in matched("argument", &the_call.arguments, &signature.parameters)? {
+            let place = match self.param_variable(operand) {
+                Some(place) => place,
+                None => self.argument(operand, parameter.ty)?,
+            };
+            arguments.push(fitting("argument", place, parameter)?);
         }
         let mut results = Vec::new();
         let mut to_registers = Vec::new();
-        for (n, operand) in the_call.returns.iter().enumerate() {
-            let ty = signature.returns.get(n).map_or(Type::B64, |p| p.ty);
-            match self.param_variable(operand) {
-                Some((at, count)) => push_words(&mut results, at, count),
-                None => {
-                    let at = self.new_words(1);
-                    push_words(&mut results, at, 1);
-                    to_registers.push((operand, at, ty));
-                }
-            }
+        for (operand, parameter) in matched("result", &the_call.returns, &signature.returns)? {
+            let place = self.param_variable(operand).unwrap_or_else(|| {
+                let at = self.reserve(WORD);
+                to_registers.push((operand, at, parameter.ty));
+                Words { at: at as u32, count: 1 }
+            });
+            results.push(fitting("result", place, parameter)?);
         }
         let number = self.calls.len() as u64;
         self.calls.push(CallSite { callee, arguments, results });
@@ -48,8 +48,9 @@ impl Lowering<'_> {
     }
 
     /// The callee's index, or the register with its address, and its signature.
-    fn callee(&self, the_call: &Call) -> Lowered<(u32, Option<RegisterId>, Signature)> {
-        let signature = |id: FunctionId| self.program.functions[id.index()].signature.clone();
+    fn callee(&self, the_call: &Call) -> Lowered<(u32, Option<RegisterId>, &'a Signature)> {
+        let (program, body) = (self.program, self.body);
+        let signature = |id: FunctionId| &program.functions[id.index()].signature;
         Ok(match the_call.callee {
             Callee::Direct(mut id) => {
                 while let Some(target) = self.program.functions[id.index()].alias {
@@ -58,7 +59,7 @@ impl Lowering<'_> {
                 (id.0, None, signature(id))
             }
             Callee::Indirect(register, prototype) => {
-                (NONE, Some(register), self.body.prototypes[prototype.index()].clone())
+                (NONE, Some(register), &body.prototypes[prototype.index()])
             }
             Callee::OneOf(register, list) => {
                 let first =
@@ -68,24 +69,21 @@ impl Lowering<'_> {
         })
     }
 
-    /// Frame offset and words of a `.param` variable.
-    fn param_variable(&self, operand: &Operand) -> Option<(usize, usize)> {
+    /// Where a `.param` variable lies.
+    fn param_variable(&self, operand: &Operand) -> Option<Words> {
         let Operand::Symbol(Symbol::Local(id), 0) = operand else { return None };
         let variable = &self.body.variables[id.index()];
-        (variable.space == Space::Param).then(|| (self.variables[id.index()], words(variable.size())))
+        let at = self.variables[id.index()] as u32;
+        (variable.space == Space::Param).then(|| Words { at, count: words(variable.size()) as u32 })
     }
 
-    fn argument(&mut self, operand: &Operand, ty: Type, arguments: &mut Vec<u32>) -> Lowered {
-        if let Some((at, count)) = self.param_variable(operand) {
-            push_words(arguments, at, count);
-            return Ok(());
-        }
+    /// Brings a value to a word of the frame.
+    fn argument(&mut self, operand: &Operand, ty: Type) -> Lowered<Words> {
         let run = load_store::select_store_word(ty.size()).ok_or("such an argument")?;
         let b = self.value(operand, ty)?;
-        let at = self.new_words(1);
+        let at = self.reserve(WORD);
         self.emit_op(run, 0, Slot::frame(at), [b; 3]);
-        push_words(arguments, at, 1);
-        Ok(())
+        Ok(Words { at: at as u32, count: 1 })
     }
 
     /// Brings parameters that the function has in registers there.
@@ -114,6 +112,22 @@ impl Lowering<'_> {
     }
 }
 
-fn push_words(list: &mut Vec<u32>, at: usize, count: usize) {
-    list.extend((0..count).map(|w| (at + w * WORD) as u32));
+/// The operands of a call, each with the parameter it stands for.
+fn matched<'o, 's>(
+    what: &str,
+    operands: &'o [Operand],
+    parameters: &'s [Parameter],
+) -> Lowered<impl Iterator<Item = (&'o Operand, &'s Parameter)> + use<'o, 's>> {
+    if operands.len() != parameters.len() {
+        return Err(format!("{} {what}s, the function has {}", operands.len(), parameters.len()));
+    }
+    Ok(operands.iter().zip(parameters))
+}
+
+/// `place`, if the parameter has as many words.
+fn fitting(what: &str, place: Words, parameter: &Parameter) -> Lowered<Words> {
+    match words(parameter.size()) == place.count as usize {
+        true => Ok(place),
+        false => Err(format!("the {what} for `{}` has another size", parameter.name)),
+    }
 }

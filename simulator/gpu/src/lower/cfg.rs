@@ -1,5 +1,6 @@
 //! Where lanes that part at a branch meet again: its immediate post-dominator.
 
+use super::dominators::{Flow, dominators};
 use boomerang_ptx::ast::{Body, Opcode, Operand};
 use std::collections::BTreeSet;
 
@@ -74,115 +75,51 @@ impl Graph {
         self.blocks.len()
     }
 
-    /// The immediate post-dominator of each block.
+    /// The immediate post-dominator of each block; `None` where that is the function's end.
     ///
-    /// A path that ends in `exit` or `trap` doesn't count: its lanes are gone, and the others needn't wait for them. Blocks from which no
-    /// return can be reached are looked at afterwards, with one of themselves in the place of the end, until none is left.
+    /// A path that ends in `exit` or `trap` doesn't count: its lanes are gone, and the others needn't wait for them. Nor does one that
+    /// never ends: lanes that loop for ever never come, so where some may, the others don't wait.
     fn post_dominators(&self) -> Vec<Option<usize>> {
-        let mut result = vec![None; self.blocks.len()];
-        let mut done = vec![false; self.blocks.len() + 1];
-        let mut roots = vec![self.end()];
-        loop {
-            self.post_dominators_from(&roots, &mut done, &mut result);
-            let left = |block: &usize| !done[*block];
-            let exits: Vec<usize> =
-                (0..self.blocks.len()).filter(left).filter(|&b| self.successors[b].is_empty()).collect();
-            roots = match exits.is_empty() {
-                false => exits,
-                // Only endless loops are left: take the last block for the end of one.
-                true => match (0..self.blocks.len()).rfind(left) {
-                    Some(last) => vec![last],
-                    None => return result,
-                },
-            };
-        }
-    }
-
-    /// Post-dominators of the blocks not `done` that reach a root (Cooper, Harvey and Kennedy, "A simple, fast dominance
-    /// algorithm", on the reversed graph).
-    fn post_dominators_from(&self, roots: &[usize], done: &mut [bool], result: &mut [Option<usize>]) {
-        let order = self.reverse_postorder(roots, done);
-        let endless = self.endless();
-        let count = order.len();
-        let mut rank = vec![usize::MAX; self.blocks.len() + 1];
-        for (n, &block) in order.iter().enumerate() {
-            rank[block] = n + 1;
-        }
-        // Rank 0 is a node of its own behind all roots.
-        let mut parent = vec![usize::MAX; count + 1];
-        parent[0] = 0;
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for &block in &order {
-                let root = roots.contains(&block).then_some(0);
-                let next = if block == self.end() { &[][..] } else { &self.successors[block][..] };
-                // Lanes that loop for ever never come: nobody waits for them.
-                let root = root.or(next.iter().any(|&s| endless[s]).then_some(0));
-                let reached =
-                    next.iter().map(|&s| rank[s]).filter(|&r| r != usize::MAX && parent[r] != usize::MAX);
-                let meet = root.into_iter().chain(reached).reduce(|mut a, mut b| {
-                    while a != b {
-                        if a > b { a = parent[a] } else { b = parent[b] }
-                    }
-                    a
-                });
-                let meet = meet.expect("a successor comes earlier in the order");
-                if parent[rank[block]] != meet {
-                    parent[rank[block]] = meet;
-                    changed = true;
-                }
+        let (end, root) = (self.end(), self.end() + 1);
+        let exits: Vec<usize> = (0..end).filter(|&b| self.successors[b].is_empty()).collect();
+        let returning = self.reaching(&[end]);
+        let ending = self.reaching(&exits);
+        // The graph reversed, from a root behind the end and all exits on.
+        let mut flow =
+            Flow { successors: vec![Vec::new(); end + 2], predecessors: vec![Vec::new(); end + 2] };
+        let mut edge = |from: usize, to: usize| {
+            flow.successors[to].push(from);
+            flow.predecessors[from].push(to);
+        };
+        edge(end, root);
+        for block in 0..end {
+            let endless = |s: &usize| !returning[*s] && !ending[*s];
+            if self.successors[block].is_empty() || self.successors[block].iter().any(endless) {
+                edge(block, root);
+            }
+            for &next in self.successors[block].iter().filter(|&&s| returning[s] || !returning[block]) {
+                edge(block, next);
             }
         }
-        for &block in &order {
-            done[block] = true;
-            let by = parent[rank[block]];
-            if block != self.end() && by != 0 && order[by - 1] != self.end() {
-                result[block] = Some(order[by - 1]);
-            }
-        }
+        let mut found = dominators(&flow, root);
+        found.truncate(end);
+        found.into_iter().map(|by| by.filter(|&by| by < end)).collect()
     }
 
-    /// Which blocks can reach neither the function's end nor an exit.
-    fn endless(&self) -> Vec<bool> {
-        let exits = (0..self.blocks.len()).filter(|&b| self.successors[b].is_empty());
-        let ends: Vec<usize> = exits.chain([self.end()]).collect();
-        let mut endless = vec![true; self.blocks.len() + 1];
-        for block in self.reverse_postorder(&ends, &vec![false; self.blocks.len() + 1]) {
-            endless[block] = false;
-        }
-        endless
-    }
-
-    /// The blocks not `done` that reach a root, each after one of its successors at least.
-    fn reverse_postorder(&self, roots: &[usize], done: &[bool]) -> Vec<usize> {
-        let mut predecessors = vec![Vec::new(); self.blocks.len() + 1];
+    /// Which blocks (and the end) reach one of `goals`.
+    fn reaching(&self, goals: &[usize]) -> Vec<bool> {
+        let mut predecessors = vec![Vec::new(); self.end() + 1];
         for (block, next) in self.successors.iter().enumerate() {
-            for &s in next {
-                predecessors[s].push(block);
+            next.iter().for_each(|&s| predecessors[s].push(block));
+        }
+        let mut reaching = vec![false; self.end() + 1];
+        let mut stack = goals.to_vec();
+        while let Some(block) = stack.pop() {
+            if !std::mem::replace(&mut reaching[block], true) {
+                stack.extend(&predecessors[block]);
             }
         }
-        let mut seen = done.to_vec();
-        let mut postorder = Vec::new();
-        for &root in roots {
-            if std::mem::replace(&mut seen[root], true) {
-                continue;
-            }
-            let mut stack = vec![(root, 0)];
-            while let Some((block, at)) = stack.pop() {
-                match predecessors[block].get(at) {
-                    Some(&before) => {
-                        stack.push((block, at + 1));
-                        if !std::mem::replace(&mut seen[before], true) {
-                            stack.push((before, 0));
-                        }
-                    }
-                    None => postorder.push(block),
-                }
-            }
-        }
-        postorder.reverse();
-        postorder
+        reaching
     }
 }
 

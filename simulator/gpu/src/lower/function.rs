@@ -54,6 +54,10 @@ pub(super) struct Lowering<'a> {
     /// For each variable of the body: its frame offset (`.param`), or its offset in the local variables.
     pub variables: Vec<usize>,
     frame_size: usize,
+    /// Whether [`FRAME_LIMIT`] was reached: then the code is not to be run.
+    too_large: bool,
+    /// For a kernel: the offset of each parameter in the parameter buffer.
+    pub kernel_parameters: Vec<u64>,
     /// Where the next predicate goes, and how many fit there.
     predicates: (usize, usize),
     /// Register memory for values in passing, by class, and which of it the current instruction uses.
@@ -79,6 +83,14 @@ const NO_BODY: &Body = &Body {
     locations: Vec::new(),
     instructions: Vec::new(),
 };
+
+/// The most bytes that the registers of a function may take, for all lanes; hardware has 256 registers a lane, so that compilers
+/// long since gave up.
+const FRAME_LIMIT: usize = 1 << 26;
+/// The most bytes of local memory that a thread may have (CUDA C++ Programming Guide, technical specifications).
+pub(super) const LOCAL_LIMIT: u64 = 512 << 10;
+/// The most targets that the `brx` of a function may have in all: a short text can name a long list many times.
+const TARGETS_LIMIT: usize = 1 << 20;
 
 /// Words that a parameter of that size takes.
 pub(super) fn words(size: u64) -> usize {
@@ -110,6 +122,8 @@ impl<'a> Lowering<'a> {
             returns: Vec::new(),
             variables: Vec::new(),
             frame_size: 0,
+            too_large: false,
+            kernel_parameters: Vec::new(),
             predicates: (0, 0),
             temporaries: Default::default(),
             used: [0; 2],
@@ -119,14 +133,16 @@ impl<'a> Lowering<'a> {
             branch_tables: Vec::new(),
             videos: Vec::new(),
             starts: Vec::new(),
-            meeting: cfg::meeting_points(body),
+            meeting: Vec::new(),
         }
     }
 
     pub fn lower(mut self, builtin: Option<Builtin>) -> Result<ir::Function, Unsupported> {
-        let (parameter_words, result_words) = self.lay_out_parameters();
-        let local_size = self.lay_out();
         let at = |this: &Self, what: String| Unsupported { line: this.origin.line, what };
+        self.check_branch_targets().map_err(|e| at(&self, e))?;
+        self.meeting = cfg::meeting_points(self.body);
+        let (parameter_words, result_words) = self.lay_out_parameters().map_err(|e| at(&self, e))?;
+        let local_size = self.lay_out().map_err(|e| at(&self, e))?;
         self.receive_register_parameters().map_err(|e| at(&self, e))?;
         let joins: std::collections::HashSet<u32> = self.meeting.iter().flatten().copied().collect();
         for n in 0..self.body.instructions.len() {
@@ -142,8 +158,14 @@ impl<'a> Lowering<'a> {
             self.guard = None;
         }
         self.starts.push(self.code.len() as u32);
-        if self.function.body.is_some() {
-            self.lower_return().map_err(|e| at(&self, e))?;
+        match self.function.body {
+            Some(_) => self.lower_return().map_err(|e| at(&self, e))?,
+            // Reached by a call through a made-up address only.
+            None => self.emit(Inst::new(branch::trap)),
+        }
+        if self.too_large {
+            self.origin.line = self.function.span.line;
+            return Err(at(&self, format!("its registers take more than {FRAME_LIMIT} bytes a warp")));
         }
         self.resolve_jumps();
         let callees = self.calls.iter().map(|c| c.callee).filter(|&c| c != NONE).collect();
@@ -174,37 +196,61 @@ impl<'a> Lowering<'a> {
     }
 
     /// Places parameters and results at the frame's start; a kernel's parameters are not in its frame.
-    fn lay_out_parameters(&mut self) -> (usize, usize) {
-        if self.function.entry {
-            // Offset 0 is left out: it stands for "no predicate".
-            self.frame_size = REGISTER_ALIGN;
-            return (0, 0);
-        }
-        let mut next = 0;
-        let mut place = |p: &Parameter| {
-            let at = next;
-            next += words(p.size());
-            at * WORD
-        };
+    fn lay_out_parameters(&mut self) -> Lowered<(usize, usize)> {
         let signature = &self.function.signature;
-        self.parameters = signature.parameters.iter().map(&mut place).collect();
-        self.returns = signature.returns.iter().map(&mut place).collect();
-        let all: usize = next;
-        let results = signature.returns.iter().map(|p| words(p.size())).sum::<usize>();
-        self.frame_size = (all * WORD).max(REGISTER_ALIGN);
-        (all - results, results)
+        if self.function.entry {
+            let (places, _) = super::kernel_parameters(signature)?;
+            self.kernel_parameters = places.iter().map(|p| p.offset.into()).collect();
+            // Offset 0 is left out: it stands for "no predicate".
+            self.reserve(REGISTER_ALIGN);
+            return Ok((0, 0));
+        }
+        if signature.parameters.iter().chain(&signature.returns).any(|p| p.register.is_some() && p.size() > 8)
+        {
+            return Err("a vector register as a parameter".into());
+        }
+        self.parameters = signature.parameters.iter().map(|p| self.reserve(words(p.size()) * WORD)).collect();
+        let parameter_words = self.frame_size / WORD;
+        self.returns = signature.returns.iter().map(|p| self.reserve(words(p.size()) * WORD)).collect();
+        let result_words = self.frame_size / WORD - parameter_words;
+        if self.frame_size == 0 {
+            self.reserve(REGISTER_ALIGN);
+        }
+        Ok((parameter_words, result_words))
+    }
+
+    /// The frame offset of `bytes` more of the frame.
+    pub fn reserve(&mut self, bytes: usize) -> usize {
+        let at = self.frame_size;
+        match at.checked_add(bytes).filter(|&end| end <= FRAME_LIMIT) {
+            Some(end) => self.frame_size = end,
+            None => {
+                self.too_large = true;
+                return 0;
+            }
+        }
+        at
+    }
+
+    fn check_branch_targets(&self) -> Lowered {
+        let targets = self.body.instructions.iter().map(|i| match i.operands.last() {
+            Some(Operand::BranchTargets(list)) => self.body.branch_targets[list.index()].len(),
+            _ => 0,
+        });
+        match targets.sum::<usize>() > TARGETS_LIMIT {
+            true => Err(format!("its `brx` have more than {TARGETS_LIMIT} targets in all")),
+            false => Ok(()),
+        }
     }
 
     /// Places registers and variables. Gives the size of the local ones.
-    fn lay_out(&mut self) -> u32 {
+    fn lay_out(&mut self) -> Lowered<u32> {
         for register in &self.body.registers {
             let slot = match register.ty {
                 Type::Pred => self.new_predicate(),
                 ty => {
                     let count = register.vector.map_or(1, Vector::elements);
-                    let first = self.frame_size;
-                    self.frame_size += count * register_bytes(ty.size());
-                    Slot::frame(first)
+                    Slot::frame(self.reserve(count * register_bytes(ty.size())))
                 }
             };
             self.registers.push(slot);
@@ -212,23 +258,23 @@ impl<'a> Lowering<'a> {
         let mut local = 0u64;
         for variable in &self.body.variables {
             let at = if variable.space == Space::Param {
-                let at = self.frame_size;
-                self.frame_size += words(variable.size()) * WORD;
-                at
+                self.reserve(words(variable.size()) * WORD)
             } else {
                 let at = local.next_multiple_of(variable.align.max(1).into());
                 local = at + variable.size();
+                if local > LOCAL_LIMIT {
+                    return Err(format!("its local variables take more than {LOCAL_LIMIT} bytes"));
+                }
                 at as usize
             };
             self.variables.push(at);
         }
-        (local as u32).next_multiple_of(16)
+        Ok((local as u32).next_multiple_of(16))
     }
 
     pub fn new_predicate(&mut self) -> Slot {
         if self.predicates.1 == 0 {
-            self.predicates = (self.frame_size, REGISTER_ALIGN / 4);
-            self.frame_size += REGISTER_ALIGN;
+            self.predicates = (self.reserve(REGISTER_ALIGN), REGISTER_ALIGN / 4);
         }
         let (at, left) = self.predicates;
         self.predicates = (at + 4, left - 1);
@@ -245,21 +291,13 @@ impl<'a> Lowering<'a> {
         carry
     }
 
-    /// Room for words of arguments or results.
-    pub fn new_words(&mut self, count: usize) -> usize {
-        let at = self.frame_size;
-        self.frame_size += count * WORD;
-        at
-    }
-
     /// A register for a value in passing, until the end of the instruction.
     pub fn temporary(&mut self, size: u32) -> Slot {
         let class = usize::from(size == 8);
         let n = self.used[class];
         self.used[class] += 1;
         if n == self.temporaries[class].len() {
-            let slot = Slot::frame(self.frame_size);
-            self.frame_size += register_bytes(size);
+            let slot = Slot::frame(self.reserve(register_bytes(size)));
             self.temporaries[class].push(slot);
         }
         self.temporaries[class][n]

@@ -1,6 +1,6 @@
 //! Loads, stores, atomics and address conversions.
 
-use super::function::{Lowered, Lowering};
+use super::function::{LOCAL_LIMIT, Lowered, Lowering};
 use crate::exec::frames::WORD;
 use crate::exec::{alu, atomics, load_store, moves};
 use crate::ir::{Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Slot};
@@ -10,8 +10,9 @@ use boomerang_ptx::ast::*;
 enum Place {
     /// Memory: a register with the base address, an offset, and the space that the routine works on.
     Memory(Slot, u64, Option<Space>),
-    /// A word of a parameter, result or call argument: the frame offset of the variable's first word and a byte offset from there.
-    Word(usize, u64),
+    /// Words of a parameter, result or call argument: the frame offset of the variable's first word, its size in bytes, and a byte
+    /// offset in it.
+    Word(usize, u64, u64),
 }
 
 impl Lowering<'_> {
@@ -42,8 +43,11 @@ impl Lowering<'_> {
             (None, _) => (load_store::stack_save, Slot::UNUSED, 0),
             (Some(size), align) => {
                 let align = match align {
-                    Some(Operand::Integer(align)) => *align,
-                    _ => 8,
+                    Some(Operand::Integer(align)) if align.is_power_of_two() && *align <= LOCAL_LIMIT => {
+                        *align
+                    }
+                    Some(_) => return Err("an alignment that is no power of two".into()),
+                    None => 8,
                 };
                 (load_store::alloca, self.value(size, Type::U64)?, align)
             }
@@ -67,14 +71,18 @@ impl Lowering<'_> {
             }
             Base::Absolute => Place::Memory(self.constant(0, true), offset as u64, space),
             Base::Symbol(Symbol::Local(id)) if self.body.variables[id.index()].space == Space::Param => {
-                Place::Word(self.variables[id.index()], offset as u64)
+                Place::Word(self.variables[id.index()], self.body.variables[id.index()].size(), offset as u64)
             }
-            Base::Symbol(Symbol::Return(n)) => Place::Word(self.returns[*n as usize], offset as u64),
+            Base::Symbol(Symbol::Return(n)) => {
+                let size = self.function.signature.returns[*n as usize].size();
+                Place::Word(self.returns[*n as usize], size, offset as u64)
+            }
             Base::Symbol(Symbol::Parameter(n)) if !self.function.entry => {
-                Place::Word(self.parameters[*n as usize], offset as u64)
+                let size = self.function.signature.parameters[*n as usize].size();
+                Place::Word(self.parameters[*n as usize], size, offset as u64)
             }
             Base::Symbol(Symbol::Parameter(n)) => {
-                let at = self.kernel_parameter(*n).wrapping_add(offset as u64);
+                let at = self.kernel_parameters[*n as usize].wrapping_add(offset as u64);
                 Place::Memory(self.constant(0, true), at, Some(Space::Param))
             }
             Base::Symbol(symbol) => {
@@ -90,20 +98,37 @@ impl Lowering<'_> {
         (offset.wrapping_add(n as u64 * u64::from(size)), Slot::from_bits(align))
     }
 
+    /// The word that holds `size` bytes at `offset` of a parameter of `whole` bytes at `at`, and the bit where they begin.
+    fn word(at: usize, whole: u64, offset: u64, size: u32) -> Lowered<(Slot, u64)> {
+        match offset.checked_add(size.into()).filter(|&end| end <= whole && offset % u64::from(size) == 0) {
+            Some(_) => Ok((Slot::frame(at + offset as usize / 8 * WORD), offset % 8 * 8)),
+            None => Err(format!("{size} bytes at offset {} of a parameter of {whole}", offset as i64)),
+        }
+    }
+
+    /// The elements that an access moves.
+    fn accessed(&self, operand: &Operand, vector: Option<Vector>) -> Lowered<Vec<Operand>> {
+        let elements = self.elements(operand);
+        match elements.len() == vector.map_or(1, Vector::elements) {
+            true => Ok(elements),
+            false => Err(format!("{} elements", elements.len())),
+        }
+    }
+
     fn lower_load(&mut self, i: &Instruction) -> Lowered {
         let m = &i.modifiers;
         let ty = m.types[0].ok_or("it has no type")?;
         let (size, signed) = (ty.size(), ty.is_signed());
-        let elements = self.elements(&i.operands[0]);
+        let elements = self.accessed(&i.operands[0], m.vector)?;
         match self.place(&i.operands[1], m.space)? {
-            Place::Word(at, offset) => {
+            Place::Word(at, whole, offset) => {
                 let run =
                     load_store::select_load_word(size, signed).ok_or_else(|| format!("the type {ty}"))?;
                 for (n, element) in elements.iter().enumerate() {
                     let (offset, _) = Self::nth(offset, n, size, 1);
-                    let word = Slot::frame(at + offset as usize / 8 * WORD);
+                    let (word, bit) = Self::word(at, whole, offset, size)?;
                     let d = self.destination(element, ty)?;
-                    self.emit_op(run, offset % 8 * 8, d.slot, [word; 3]);
+                    self.emit_op(run, bit, d.slot, [word; 3]);
                     self.finish(d);
                 }
             }
@@ -140,15 +165,15 @@ impl Lowering<'_> {
         let m = &i.modifiers;
         let ty = m.types[0].ok_or("it has no type")?;
         let size = ty.size();
-        let elements = self.elements(&i.operands[1]);
+        let elements = self.accessed(&i.operands[1], m.vector)?;
         match self.place(&i.operands[0], m.space)? {
-            Place::Word(at, offset) => {
+            Place::Word(at, whole, offset) => {
                 let run = load_store::select_store_word(size).ok_or_else(|| format!("the type {ty}"))?;
                 for (n, element) in elements.iter().enumerate() {
                     let (offset, _) = Self::nth(offset, n, size, 1);
-                    let word = Slot::frame(at + offset as usize / 8 * WORD);
+                    let (word, bit) = Self::word(at, whole, offset, size)?;
                     let b = self.value(element, ty)?;
-                    self.emit_op(run, offset % 8 * 8, word, [b; 3]);
+                    self.emit_op(run, bit, word, [b; 3]);
                 }
             }
             Place::Memory(base, offset, space) => {

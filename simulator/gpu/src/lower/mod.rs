@@ -4,19 +4,22 @@ mod arithmetic;
 mod call;
 mod cfg;
 mod control;
+mod dominators;
 mod function;
 mod memory;
 mod moves;
 mod operand;
+mod packed;
 mod place;
 mod video;
 mod warp;
 
+use crate::exec::frames::CALL_OVERHEAD;
 use crate::ir::{self, Builtin, CODE_STEP};
 use crate::module::{LoadError, Object, Param};
 use boomerang_ptx::Program;
-use boomerang_ptx::ast::{Function, FunctionId};
-use function::Lowering;
+use boomerang_ptx::ast::{Function, FunctionId, Signature, Space};
+use function::{LOCAL_LIMIT, Lowering};
 pub(crate) use place::{Placement, initialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -40,16 +43,17 @@ pub(crate) fn lower(
     for function in &program.functions {
         functions.push(lower_function(program, function, &objects, placement, &mut files)?);
     }
-    let mut kernels = Vec::new();
-    for (index, function) in program.functions.iter().enumerate().filter(|(_, f)| f.entry && f.body.is_some())
-    {
-        kernels.push(kernel(function, index as u32, &functions));
-    }
+    check_shared(program, &objects, placement)?;
+    let needs = stack_needs(&functions);
+    let kernels = program.functions.iter().zip(0u32..).filter(|(f, _)| f.entry && f.body.is_some());
+    let kernels =
+        kernels.map(|(f, index)| kernel(f, index, &functions[index as usize], needs[index as usize]));
+    let kernels = kernels.collect();
     Ok(ir::Program {
         functions,
         kernels,
         globals: placement.globals(program),
-        static_shared: placement.shared_size,
+        static_shared: placement.shared_size as u32,
         code_base: placement.code_base,
         objects,
         files: files.names,
@@ -72,11 +76,28 @@ fn lower_function(
         // Nobody calls it, or the linker would have refused; its address may still be taken by an alias.
         _ => None,
     };
-    Lowering::new(program, function, placement, files).lower(builtin).map_err(|e| LoadError::Unsupported {
-        object: objects.get(function.module as usize).map_or_else(String::new, |o| o.name.clone()),
-        line: e.line,
-        what: e.what,
-    })
+    let lowered = Lowering::new(program, function, placement, files).lower(builtin);
+    lowered.map_err(|e| unsupported(objects, function.module, e.line, e.what))
+}
+
+fn unsupported(objects: &[Object], module: u32, line: u32, what: String) -> LoadError {
+    let object = objects.get(module as usize).map_or_else(String::new, |o| o.name.clone());
+    LoadError::Unsupported { object, line, what }
+}
+
+/// The most bytes of shared memory of a block, in compute capability 9.0 (CUDA C++ Programming Guide, technical specifications).
+const SHARED_LIMIT: u64 = 227 << 10;
+
+fn check_shared(program: &Program, objects: &[Object], placement: &Placement) -> Result<(), LoadError> {
+    let largest = program.variables.iter().filter(|v| v.space == Space::Shared).max_by_key(|v| v.size());
+    match largest {
+        Some(variable) if placement.shared_size > SHARED_LIMIT => {
+            let what =
+                format!("shared variables of more than {SHARED_LIMIT} bytes in all, `{}`", variable.name);
+            Err(unsupported(objects, variable.module, variable.span.line, what))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The source files that instructions come from, each once.
@@ -102,45 +123,65 @@ impl Files {
     }
 }
 
-fn kernel(function: &Function, index: u32, functions: &[ir::Function]) -> ir::KernelInfo {
-    let mut end = 0u32;
-    let place = |p: &boomerang_ptx::ast::Parameter| {
-        let offset = end.next_multiple_of(p.align.max(1));
-        end = offset + p.size() as u32;
-        Param { offset, size: p.size() as u32 }
-    };
-    let params = function.signature.parameters.iter().map(place).collect();
-    let product = |d: [u32; 3]| d.iter().product::<u32>();
-    let bounds = function.bounds;
-    let code = &functions[index as usize];
+/// The most bytes of a kernel's parameters, from compute capability 7.0 on (PTX ISA, kernel function parameters).
+const PARAMETERS_LIMIT: u64 = 32764;
+
+/// Where a kernel's parameters lie, and their size in all.
+fn kernel_parameters(signature: &Signature) -> Result<(Vec<Param>, u64), String> {
+    let mut end = 0u64;
+    let mut places = Vec::with_capacity(signature.parameters.len());
+    for parameter in &signature.parameters {
+        let offset = end.next_multiple_of(parameter.align.max(1).into());
+        end = offset + parameter.size();
+        if end > PARAMETERS_LIMIT {
+            return Err(format!("parameters of more than {PARAMETERS_LIMIT} bytes"));
+        }
+        places.push(Param { offset: offset as u32, size: parameter.size() as u32 });
+    }
+    Ok((places, end))
+}
+
+/// The most threads of a block (CUDA C++ Programming Guide, technical specifications).
+const MOST_THREADS: u32 = 1024;
+
+fn kernel(function: &Function, index: u32, code: &ir::Function, stack: u64) -> ir::KernelInfo {
+    let bounds = function.bounds.required_threads.or(function.bounds.max_threads);
+    let threads = bounds.map_or(MOST_THREADS, |d| d.iter().fold(1u32, |all, &n| all.saturating_mul(n)));
+    let params = kernel_parameters(&function.signature).map(|(places, _)| places);
     ir::KernelInfo {
         name: function.name.clone(),
         function: index,
-        params,
-        local_size: stack_need(index, functions, &mut vec![Visit::New; functions.len()]),
+        params: params.expect("they were placed when the function was lowered"),
+        local_size: stack.min(LOCAL_LIMIT) as u32,
         registers: code.registers.clamp(16, 255),
-        max_threads: bounds.required_threads.or(bounds.max_threads).map_or(1024, product),
+        max_threads: threads.clamp(1, MOST_THREADS),
     }
 }
 
-#[derive(Clone, Copy)]
-enum Visit {
-    New,
-    Open,
-    Done(u32),
-}
-
-/// Bytes of stack that a function and what it calls by name need; recursion and calls through registers are left to the limit that
-/// the driver sets.
-fn stack_need(function: u32, functions: &[ir::Function], visits: &mut [Visit]) -> u32 {
-    match visits[function as usize] {
-        Visit::Open => return 0,
-        Visit::Done(need) => return need,
-        Visit::New => visits[function as usize] = Visit::Open,
+/// Bytes of stack that each function and what it calls by name need; recursion and calls through registers are left to the limit
+/// that the driver sets.
+fn stack_needs(functions: &[ir::Function]) -> Vec<u64> {
+    let mut needs: Vec<Option<u64>> = vec![None; functions.len()];
+    let mut entered = vec![false; functions.len()];
+    for first in 0..functions.len() {
+        // The functions entered, each with the number of callees already seen: calls may be nested too deeply for recursion.
+        let mut path = vec![(first, 0)];
+        while let Some((at, seen)) = path.last_mut() {
+            let at = *at;
+            if let Some(&callee) = functions[at].callees.get(*seen) {
+                *seen += 1;
+                if !std::mem::replace(&mut entered[callee as usize], true) {
+                    path.push((callee as usize, 0));
+                }
+                continue;
+            }
+            // A callee without a number is one that is being called: recursion.
+            let deepest = functions[at].callees.iter().filter_map(|&callee| needs[callee as usize]).max();
+            let own = u64::from(functions[at].local_size.next_multiple_of(16) + CALL_OVERHEAD);
+            needs[at].get_or_insert(own + deepest.unwrap_or(0));
+            path.pop();
+        }
+        entered[first] = true;
     }
-    let code = &functions[function as usize];
-    let deepest = code.callees.iter().map(|&c| stack_need(c, functions, visits)).max().unwrap_or(0);
-    let need = code.local_size.next_multiple_of(16) + crate::exec::frames::CALL_OVERHEAD + deepest;
-    visits[function as usize] = Visit::Done(need);
-    need
+    needs.into_iter().map(|need| need.expect("each function was entered")).collect()
 }

@@ -16,6 +16,7 @@ impl Lowering<'_> {
             self.emit_op(predicate_copy, pair(flip, 0), d, [a, a, a]);
             return Ok(());
         }
+        super::operand::check_width(ty)?;
         let (targets, sources) = (self.elements(to), self.elements(from));
         match (targets.len(), sources.len()) {
             (1, 1) => self.move_one(&targets[0], &sources[0], ty),

@@ -28,6 +28,7 @@ impl Lowering<'_> {
 
     /// A register with the value of an operand used as `ty`.
     pub fn value(&mut self, operand: &Operand, ty: Type) -> Lowered<Slot> {
+        check_width(ty)?;
         let wide = ty.size() == 8;
         match operand {
             Operand::Register(_) | Operand::Component(..) => {
@@ -63,6 +64,7 @@ impl Lowering<'_> {
 
     /// A register of type `own` as one of 64 bits, or not.
     fn as_wide(&mut self, slot: Slot, own: Type, wide: bool) -> Lowered<Slot> {
+        check_width(own)?;
         let run: Handler = match (own.size() == 8, wide) {
             (false, true) => {
                 moves::select_widen(own.size(), own.is_signed()).ok_or("a register of this width")?
@@ -93,7 +95,7 @@ impl Lowering<'_> {
                 return Ok(self.local_address(offset, generic));
             }
             Symbol::Parameter(n) if self.function.entry => {
-                self.kernel_parameter(n) + if generic { PARAM_WINDOW } else { 0 }
+                self.kernel_parameters[n as usize] + if generic { PARAM_WINDOW } else { 0 }
             }
             _ => return Err("the address of a function's parameter is taken".into()),
         };
@@ -109,19 +111,9 @@ impl Lowering<'_> {
         d
     }
 
-    /// Offset of a kernel's parameter in the parameter buffer.
-    pub fn kernel_parameter(&self, n: u32) -> u64 {
-        let mut end = 0;
-        let mut at = 0;
-        for p in &self.function.signature.parameters[..=n as usize] {
-            at = u64::next_multiple_of(end, p.align.max(1).into());
-            end = at + p.size();
-        }
-        at
-    }
-
     /// Where a result of type `ty` goes that an operand takes.
     pub fn destination(&mut self, operand: &Operand, ty: Type) -> Lowered<Destination> {
+        check_width(ty)?;
         let wide = ty.size() == 8;
         if *operand == Operand::Sink {
             return Ok(Destination { slot: self.temporary(ty.size().max(4)), then: None });
@@ -130,6 +122,7 @@ impl Lowering<'_> {
         if own == Type::Pred {
             return Err("a predicate can't hold the result".into());
         }
+        check_width(own)?;
         let then: Handler = match (own.size() == 8, wide) {
             (true, false) => {
                 moves::select_widen(ty.size(), ty.is_signed()).ok_or("a result of this width")?
@@ -166,9 +159,17 @@ impl Lowering<'_> {
     /// The slot of a predicate register that is written; an unused one for a sink.
     pub fn predicate_destination(&mut self, operand: &Operand) -> Lowered<Slot> {
         match operand {
-            Operand::Register(id) if self.is_predicate(*id) => Ok(self.registers[id.index()]),
+            Operand::Register(id) => self.predicate_register(*id),
             Operand::Sink => Ok(self.new_predicate()),
             _ => Err("the destination is no predicate".into()),
+        }
+    }
+
+    /// The slot of a register that must be a predicate.
+    pub fn predicate_register(&self, id: RegisterId) -> Lowered<Slot> {
+        match self.is_predicate(id) {
+            true => Ok(self.registers[id.index()]),
+            false => Err("the destination is no predicate".into()),
         }
     }
 
@@ -187,6 +188,11 @@ impl Lowering<'_> {
             _ => vec![operand.clone()],
         }
     }
+}
+
+/// Registers of 128 bits can be declared, no more.
+pub(super) fn check_width(ty: Type) -> Lowered {
+    if ty.size() > 8 { Err(format!("the type {ty}")) } else { Ok(()) }
 }
 
 fn truncate(value: u64, size: u32) -> u64 {

@@ -16,7 +16,7 @@ pub(crate) struct Placement {
     /// For each variable: its device address, or its offset in shared memory.
     pub addresses: Vec<u64>,
     /// Bytes of statically allocated shared memory.
-    pub shared_size: u32,
+    pub shared_size: u64,
     /// Address of function 0.
     pub code_base: u64,
     /// The device memory that holds the others; freed with the module.
@@ -37,15 +37,16 @@ impl Placement {
         let variables: Vec<_> = program.variables.iter().enumerate().collect();
         let mut end = 0u64;
         for (index, variable) in variables.iter().filter(shared) {
-            placement.addresses[*index] = end.next_multiple_of(variable.align.max(1).into());
-            end = placement.addresses[*index] + variable.size();
+            let align = u64::from(variable.align.max(1));
+            placement.addresses[*index] = end.checked_next_multiple_of(align).unwrap_or(u64::MAX);
+            end = placement.addresses[*index].saturating_add(variable.size());
         }
         // Dynamic shared memory comes last; all unsized arrays begin there.
-        end = end.next_multiple_of(16);
+        end = end.checked_next_multiple_of(16).unwrap_or(u64::MAX);
         for (index, _) in variables.iter().filter(shared).filter(|v| v.1.size() == 0) {
             placement.addresses[*index] = end;
         }
-        placement.shared_size = end as u32;
+        placement.shared_size = end;
         for (index, variable) in variables.iter().filter(|v| !shared(v)) {
             match memory.alloc_device(device, variable.size().max(1), variable.align.max(1).into()) {
                 Ok(address) => {

@@ -29,7 +29,7 @@ impl Lowering<'_> {
                 Ok(())
             }
             (Opcode::Elect, _) => {
-                let (to, predicate) = self.result_and_predicate(&i.operands[0]);
+                let (to, predicate) = self.result_and_predicate(&i.operands[0])?;
                 let a = self.value(&i.operands[1], Type::U32)?;
                 let d = self.destination(&to, Type::U32)?;
                 let predicate = predicate.unwrap_or_else(|| self.new_predicate());
@@ -42,13 +42,14 @@ impl Lowering<'_> {
     }
 
     /// The two destinations of `d|p`.
-    fn result_and_predicate(&self, operand: &Operand) -> (Operand, Option<Slot>) {
-        match operand {
+    pub(super) fn result_and_predicate(&self, operand: &Operand) -> Lowered<(Operand, Option<Slot>)> {
+        Ok(match operand {
             Operand::Pair(d, p) => {
-                (d.map_or(Operand::Sink, Operand::Register), p.map(|p| self.registers[p.index()]))
+                let predicate = p.map(|p| self.predicate_register(p)).transpose()?;
+                (d.map_or(Operand::Sink, Operand::Register), predicate)
             }
             other => (other.clone(), None),
-        }
+        })
     }
 
     fn lower_shuffle(&mut self, i: &Instruction, kind: Shuffle) -> Lowered {
@@ -63,7 +64,7 @@ impl Lowering<'_> {
             (Shuffle::Idx, false) => gather::shuffle_idx,
             (Shuffle::Idx, true) => gather::shuffle_idx_sync,
         };
-        let (to, predicate) = self.result_and_predicate(&i.operands[0]);
+        let (to, predicate) = self.result_and_predicate(&i.operands[0])?;
         let [a, b, c] = [1, 2, 3].map(|n| self.value(&i.operands[n], Type::B32));
         let members = match (sync, i.operands.get(4)) {
             (true, Some(operand)) => self.value(operand, Type::B32)?,
@@ -110,7 +111,7 @@ impl Lowering<'_> {
             (Match::All, 8) => gather::match_all::<u64>,
             (Match::All, _) => gather::match_all::<u32>,
         };
-        let (to, predicate) = self.result_and_predicate(&i.operands[0]);
+        let (to, predicate) = self.result_and_predicate(&i.operands[0])?;
         let a = self.value(&i.operands[1], ty)?;
         let members = self.value(&i.operands[2], Type::B32)?;
         let d = self.destination(&to, Type::B32)?;

@@ -37,6 +37,21 @@ pub enum Problem {
         /// In what they differ.
         difference: String,
     },
+    /// An alias stands, by way of other aliases, for itself.
+    AliasCycle {
+        /// The name.
+        name: String,
+        /// The module that makes it an alias.
+        module: u32,
+    },
+}
+
+/// The most characters of a name in a problem: who fails in many ways may have a name of megabytes.
+const NAME_LIMIT: usize = 256;
+
+/// A name as a problem holds it.
+pub(super) fn shown(name: &str) -> String {
+    name.chars().take(NAME_LIMIT).collect()
 }
 
 impl fmt::Display for Problem {
@@ -52,6 +67,9 @@ impl fmt::Display for Problem {
                 f,
                 "`{name}` is declared in module {declaration} unlike its definition in module {definition}: {difference}"
             ),
+            Problem::AliasCycle { name, module } => {
+                write!(f, "`{name}` (module {module}) is an alias of itself")
+            }
         }
     }
 }

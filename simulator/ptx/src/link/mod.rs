@@ -55,7 +55,28 @@ pub fn link(modules: Vec<Module>) -> Result<Program, LinkError> {
         references::of_initializer(initializer, &mut relocate);
         program.variables.push(variable);
     }
+    problems.extend(alias_cycles(&program.functions));
     let mut reported = HashSet::new();
     problems.retain(|problem| reported.insert(problem.clone()));
     if problems.is_empty() { Ok(program) } else { Err(LinkError { problems }) }
+}
+
+/// The aliases that stand for themselves. Each module's stand for a function that it defines, but another module's alias may
+/// take that one's place.
+fn alias_cycles(functions: &[Function]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    // The first function from which each was visited.
+    let mut visited: Vec<Option<usize>> = vec![None; functions.len()];
+    for first in 0..functions.len() {
+        let mut at = first;
+        while let (None, Some(target)) = (visited[at], functions[at].alias) {
+            visited[at] = Some(first);
+            at = target.index();
+        }
+        if visited[at] == Some(first) && functions[at].alias.is_some() {
+            let Function { name, module, .. } = &functions[at];
+            problems.push(Problem::AliasCycle { name: error::shown(name), module: *module });
+        }
+    }
+    problems
 }

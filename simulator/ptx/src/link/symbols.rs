@@ -1,7 +1,7 @@
 //! The linker's symbol table: which definition each name of each module means.
 
 use super::DRIVER_FUNCTIONS;
-use super::error::Problem;
+use super::error::{Problem, shown};
 use super::references::Reference;
 use crate::ast::*;
 use std::collections::HashMap;
@@ -75,7 +75,7 @@ impl Table {
             None => self.items.push(Item { origin, strength }),
             Some(item) if strength == Strength::Strong && item.strength == Strength::Strong => {
                 let modules = [item.origin.0 as u32, module as u32];
-                problems.push(Problem::MultipleDefinitions { name: name.to_owned(), modules });
+                problems.push(Problem::MultipleDefinitions { name: shown(name), modules });
             }
             Some(item) if strength > item.strength => *item = Item { origin, strength },
             Some(_) => {}
@@ -123,7 +123,7 @@ impl Symbols {
                     shared.insert(name, (is_function, item));
                 } else if exported && same_kind.is_none() {
                     symbols.problems.push(Problem::Mismatch {
-                        name: name.clone(),
+                        name: shown(name),
                         modules: [symbols.first_module(known), index as u32],
                         difference: "a function in one, a variable in the other".to_owned(),
                     });
@@ -150,7 +150,7 @@ impl Symbols {
                 if let Some(difference) = function_difference(definition, function) {
                     let modules = [defining as u32, index as u32];
                     self.problems.push(Problem::Mismatch {
-                        name: function.name.clone(),
+                        name: shown(&function.name),
                         modules,
                         difference,
                     });
@@ -162,7 +162,7 @@ impl Symbols {
                 if let Some(difference) = variable_difference(definition, variable) {
                     let modules = [defining as u32, index as u32];
                     self.problems.push(Problem::Mismatch {
-                        name: variable.name.clone(),
+                        name: shown(&variable.name),
                         modules,
                         difference,
                     });
@@ -194,10 +194,10 @@ impl Symbols {
             let Item { origin: (module, position), .. } = self.functions.items[item];
             let alias = modules[module].functions[position].alias;
             let aliased = alias.map_or(item, |target| self.functions.of_module[module][target.index()]);
-            functions[aliased].map_or_else(|| Target::Undefined(function.name.clone()), Target::Defined)
+            functions[aliased].map_or_else(|| Target::Undefined(shown(&function.name)), Target::Defined)
         };
         let variable_target = |item: usize, variable: &Variable| {
-            variables[item].map_or_else(|| Target::Undefined(variable.name.clone()), Target::Defined)
+            variables[item].map_or_else(|| Target::Undefined(shown(&variable.name)), Target::Defined)
         };
         let mut numbers = Numbers { functions: Vec::new(), variables: Vec::new() };
         for (index, module) in modules.iter().enumerate() {
@@ -230,7 +230,7 @@ impl Numbers {
         match &targets[*number as usize] {
             Target::Defined(target) => *number = *target,
             Target::Undefined(name) => {
-                let (name, user, module) = (name.clone(), user.to_owned(), module as u32);
+                let (name, user, module) = (name.clone(), shown(user), module as u32);
                 problems.push(Problem::Undefined { name, user, module });
             }
         }

@@ -13,14 +13,14 @@ pub(super) struct Frame<'a> {
     pub(super) body: Body,
     pub(super) labels: Labels<'a>,
     /// The function's name.
-    name: &'a str,
+    name: Token<'a>,
     /// The source of the instructions to come.
     location: Option<LocationId>,
 }
 
 impl<'a> Parser<'a> {
     /// A body from its opening brace on. `body` holds the registers of the parameters.
-    pub(super) fn body(&mut self, body: Body, name: &'a str) -> Result<Body> {
+    pub(super) fn body(&mut self, body: Body, name: Token<'a>) -> Result<Body> {
         let mut frame = Frame { body, labels: Labels::new(), name, location: None };
         self.expect(b'{')?;
         self.names.open();
@@ -108,7 +108,7 @@ impl<'a> Parser<'a> {
             let name = self.word("a register's name")?;
             let register = Register { name: name.text.to_owned(), ty: declared.ty, vector: declared.vector };
             let next = |frame: &Frame| Entry::Register(RegisterId(frame.body.registers.len() as u32));
-            if let Some(count) = self.range()? {
+            if let Some(count) = self.range(name)? {
                 for number in 0..count {
                     let name_text = format!("{}{number}", name.text);
                     if !self.names.declare(name_text.clone(), next(frame)) {
@@ -128,15 +128,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The `<N>` that makes a name stand for `name0` to `nameN-1`.
-    fn range(&mut self) -> Result<Option<u64>> {
+    /// The `<N>` that makes `name` stand for `name0` to `nameN-1`.
+    fn range(&mut self, name: Token<'a>) -> Result<Option<u64>> {
         if !self.take(b'<') {
             return Ok(None);
         }
-        let token = self.token;
         let count = self.integer()?;
         self.expect(b'>')?;
-        self.spend(count, token)?;
+        self.spend_names(count, name)?;
         Ok(Some(count))
     }
 
@@ -151,7 +150,7 @@ impl<'a> Parser<'a> {
         let declared = self.declared()?;
         loop {
             let name = self.word("a variable's name")?;
-            let range = self.range()?;
+            let range = self.range(name)?;
             let mut variable = self.variable(name, space, declared, start)?;
             for number in 0..range.unwrap_or(1) {
                 if range.is_some() {
@@ -180,7 +179,8 @@ impl<'a> Parser<'a> {
             if self.take(b'=') {
                 self.initializer(&mut variable)?;
             }
-            variable.name = format!("{}::{}", frame.name, name.text);
+            self.spend_names(1, frame.name)?;
+            variable.name = format!("{}::{}", frame.name.text, name.text);
             let id = VariableId(self.module.variables.len() as u32);
             self.module.variables.push(variable);
             if !self.names.declare(name.text, Entry::Symbol(Symbol::Variable(id))) {

@@ -44,7 +44,7 @@ impl<'a> Parser<'a> {
             return Err(self.error("`{` or `;`"));
         }
         let id = self.define_function(name, function)?;
-        let body = self.body(body, name.text)?;
+        let body = self.body(body, name)?;
         self.names.close();
         let span = self.span_from(start);
         let function = &mut self.module.functions[id.index()];
@@ -158,6 +158,10 @@ impl<'a> Parser<'a> {
                 "reqntid" => bounds.required_threads = Some(self.threads()?),
                 "minnctapersm" => bounds.min_blocks = Some(self.integer_u32()?),
                 "maxnreg" => bounds.max_registers = Some(self.integer_u32()?),
+                // These bound what the optimiser and the launch may choose, not what the code does.
+                "minnreg" | "maxnctapersm" | "maxclusterrank" => {
+                    self.integer_u32()?;
+                }
                 _ => return Err(self.error_at(directive, "a directive of a function")),
             }
         }

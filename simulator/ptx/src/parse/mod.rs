@@ -8,6 +8,7 @@ mod literal;
 mod modifiers;
 mod operand;
 mod scope;
+mod takes;
 mod variable;
 
 use crate::ast::*;
@@ -44,6 +45,8 @@ pub fn parse(text: &str) -> Result<Module> {
 /// How many declarations and array elements a module may have that are not spelled out in its text, but made from a
 /// register range or by padding an initialiser. The driver's limit is memory; this keeps a short text from using it up.
 const EXPANSION_LIMIT: u64 = 1 << 21;
+/// Characters of a name made from another that count as one such declaration.
+const NAME_UNIT: u64 = 32;
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
@@ -130,6 +133,11 @@ impl<'a> Parser<'a> {
                 Err(self.error_at(token, format!("at most {EXPANSION_LIMIT} registers and elements in all")))
             }
         }
+    }
+
+    /// [`Parser::spend`], for `count` names made from `name`.
+    fn spend_names(&mut self, count: u64, name: Token) -> Result<()> {
+        self.spend(count.saturating_mul(1 + name.text.len() as u64 / NAME_UNIT), name)
     }
 
     fn module(&mut self) -> Result<()> {

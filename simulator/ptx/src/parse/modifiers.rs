@@ -1,6 +1,7 @@
 //! Modifiers, by class. A form lists the classes it takes; a word is taken by the first of them that knows it.
 
 use super::forms::Form;
+use super::takes::takes;
 use super::{Parser, Result};
 use crate::ast::{self, BoolOp, Mode, Modifiers, Opcode};
 
@@ -44,8 +45,12 @@ impl Parser<'_> {
     pub(super) fn modifiers(&mut self, opcode: Opcode, form: &Form) -> Result<Modifiers> {
         let mut modifiers = Modifiers::default();
         while let Some(word) = self.token.dotted() {
+            let types = modifiers.types.iter().flatten().count();
             if !form.classes.iter().any(|class| class.accept(word, &mut modifiers)) {
                 return Err(self.error(format!("a modifier of `{opcode}`")));
+            }
+            if modifiers.types.get(types).copied().flatten().is_some_and(|ty| !takes(opcode, types, ty)) {
+                return Err(self.error(format!("a type that `{opcode}` takes")));
             }
             self.advance();
         }
