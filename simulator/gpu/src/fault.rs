@@ -212,7 +212,7 @@ impl fmt::Display for Fault {
         if let Some(access) = &self.access {
             write!(f, "\n  {} bytes {} at {:#x}", access.size, access.what, access.address)?;
             match &access.neighbour {
-                Some(neighbour) => write!(f, ", {}", neighbour.describe(access.address))?,
+                Some(neighbour) => write!(f, ", {}", neighbour.describe(access.address, access.size.into()))?,
                 None => f.write_str(", no allocation near it")?,
             }
         }

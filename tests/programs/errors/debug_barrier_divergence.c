@@ -10,7 +10,7 @@
 #include <omp.h>
 
 // Out of line: OpenMP allows no barrier in a branch of the construct itself, in what it calls the compiler can't tell.
-#pragma omp declare target
+#pragma omp begin declare target
 __attribute__((noinline)) static void meet(void) {
 #pragma omp barrier
 }

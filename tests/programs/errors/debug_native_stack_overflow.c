@@ -7,7 +7,7 @@
 // boomerang: stderr: ^  the call of deep needs [0-9]+ bytes of stack, a thread has 1024$
 #include "../check.h"
 
-#pragma omp declare target
+#pragma omp begin declare target
 __attribute__((noinline)) static int deep(volatile int *n) {
   if (--*n < 0)
     return 0;

@@ -4,8 +4,8 @@
 // boomerang: exit: failure
 // boomerang: stderr: ^boomerang-sim: kernel main\$_omp_fn\$0 \(target region in main, [^ ]*debug_out_of_bounds\.c:[0-9]+\): illegal address \(out of bounds\)$
 // boomerang: stderr: ^  team 3 of 4, thread [0-9]+ of [0-9]+, lane [0-9]+: block \(3,0,0\) thread \(
-// boomerang: stderr: ^  at [^ ]*debug_out_of_bounds\.c:15 in .*: ld\.u32 
-// boomerang: stderr: ^  4 bytes read at 0x[0-9a-f]+, [0-9]+ bytes behind device memory of device 0: 4[0-9]+ bytes at 0x
+// boomerang: stderr: ^  at [^ ]*debug_out_of_bounds\.c:15 in .*: (ld|st)\.u32 
+// boomerang: stderr: ^  4 bytes (read|write) at 0x[0-9a-f]+, [0-9]+ bytes (behind|inside and beyond the end of) device memory of device 0: 4[0-9]+ bytes at 0x
 // boomerang: stderr: ^  allocated by GOMP_target_ext in main, [^ ]*debug_out_of_bounds\.c:20$
 #include "../check.h"
 

@@ -8,7 +8,7 @@
 // boomerang: stderr: ^  the OpenMP thread has 131072 bytes of soft stack, this function needs [0-9]+ bytes more$
 #include "../check.h"
 
-#pragma omp declare target
+#pragma omp begin declare target
 __attribute__((noinline)) static int deep(int n) {
   volatile char frame[10000];
   frame[n] = n;

@@ -1,5 +1,5 @@
 // boomerang: checks: an access to memory that device code has freed is reported with the place of the free
-// boomerang: flags: -g
+// boomerang: flags: -g -Wno-use-after-free
 // boomerang: on: sim
 // boomerang: exit: failure
 // boomerang: stderr: illegal address \(use after free\)$

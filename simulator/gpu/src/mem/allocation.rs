@@ -108,10 +108,13 @@ impl Neighbour {
         base.saturating_sub(addr).max(addr.saturating_sub(base + size))
     }
 
-    /// Where `addr` lies relative to it, in words.
-    pub fn describe(&self, addr: u64) -> String {
+    /// Where `len` bytes at `addr` lie relative to it, in words.
+    pub fn describe(&self, addr: u64, len: u64) -> String {
         let Allocation { base, size, kind, device, .. } = self.allocation;
         let place = match addr.checked_sub(base) {
+            Some(offset) if offset < size && len > size - offset => {
+                format!("{offset} bytes inside and beyond the end of")
+            }
             Some(offset) if offset < size => format!("{offset} bytes inside"),
             Some(offset) => format!("{} bytes behind", offset - size),
             None => format!("{} bytes before", base - addr),
@@ -162,7 +165,7 @@ impl fmt::Display for AccessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes at {:#x} are not accessible", self.len, self.address)?;
         match &self.neighbour {
-            Some(neighbour) => write!(f, ": {}", neighbour.describe(self.address)),
+            Some(neighbour) => write!(f, ": {}", neighbour.describe(self.address, self.len)),
             None => Ok(()),
         }
     }
