@@ -1,6 +1,7 @@
 //! Every environment variable the simulator reads. A wrong value costs one line on stderr that
 //! names the variable, the value and what is allowed; the default then holds.
 
+use boomerang_gpu::Checks;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -19,8 +20,10 @@ pub struct Settings {
     pub seed: Option<u64>,
     /// `BOOMERANG_SIM_MEMOPS`: whether the devices have stream memory operations.
     pub memops: bool,
-    /// `BOOMERANG_SIM_DEADLOCK_MS`: how long a blocked call may make no progress.
+    /// `BOOMERANG_SIM_DEADLOCK_MS`: how long a blocked call, or threads of a kernel that only wait for each other, may make no progress.
     pub deadlock: Duration,
+    /// `BOOMERANG_SIM_CHECK`: what kernels are checked for besides.
+    pub checks: Checks,
     /// `CUDA_DEVICE_MAX_CONNECTIONS`: hardware channels that streams share.
     pub connections: usize,
     /// `CUDA_MODULE_LOADING=EAGER`: functions are loaded with their module.
@@ -48,6 +51,7 @@ impl Default for Settings {
             seed: None,
             memops: true,
             deadlock: Duration::from_secs(10),
+            checks: Checks::default(),
             connections: 8, // the driver's default
             eager: false,   // lazy since CUDA 12.2
         }
@@ -103,6 +107,10 @@ impl Settings {
             s.deadlock = Duration::from_millis(v.parse().ok().filter(|n| *n > 0)?);
             Some(())
         });
+        set("BOOMERANG_SIM_CHECK", "a list of uninitialized and races with commas between them", &mut |v| {
+            s.checks = checks(v)?;
+            Some(())
+        });
         set("CUDA_DEVICE_MAX_CONNECTIONS", "a number from 1 to 32", &mut |v| {
             s.connections = v.parse().ok().filter(|n| (1..=32).contains(n))?;
             Some(())
@@ -117,6 +125,18 @@ impl Settings {
         });
         s
     }
+}
+
+fn checks(value: &str) -> Option<Checks> {
+    let mut checks = Checks::default();
+    for name in value.split(',') {
+        match name.trim() {
+            "uninitialized" => checks.uninitialized = true,
+            "races" => checks.races = true,
+            _ => return None,
+        }
+    }
+    Some(checks)
 }
 
 fn flag(value: &str) -> Option<bool> {
@@ -169,9 +189,11 @@ mod tests {
             ("BOOMERANG_SIM_MEMORY", "2G"),
             ("BOOMERANG_SIM_FAIL", "cuInit=999,cuMemAlloc_v2#3=2"),
             ("BOOMERANG_SIM_MEMOPS", "0"),
+            ("BOOMERANG_SIM_CHECK", "races,uninitialized"),
             ("CUDA_MODULE_LOADING", "EAGER"),
         ]);
         assert!(lines.is_empty());
+        assert_eq!(s.checks, Checks { uninitialized: true, races: true });
         assert_eq!((s.memory, s.memops, s.eager), (2 << 30, false, true));
         assert_eq!(s.failures[1], Failure { call: "cuMemAlloc_v2".into(), from: 3, code: 2 });
     }

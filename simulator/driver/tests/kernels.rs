@@ -314,6 +314,7 @@ fn a_call_blocked_by_a_kernel_that_only_polls_is_a_deadlock() {
         let text = stderr(&output);
         assert!(output.status.success(), "{text}");
         assert!(text.contains("call cuMemFree") && text.contains("kernel spin runs"), "{text}");
+        assert!(text.contains("warp 0: the host, to change the word at"), "{text}");
         return;
     }
     let kernels = Kernels::load();

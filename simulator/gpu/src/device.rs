@@ -1,9 +1,11 @@
 //! One GPU: its fixed properties, the limits that the driver may set, the printf FIFO.
 
 use crate::exec::pool::Pool;
+use crate::fault::Fault;
 use crate::mem::Memory;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// The fixed properties of a device.
 #[derive(Debug, Clone)]
@@ -18,12 +20,43 @@ pub struct DeviceConfig {
     pub workers: usize,
     /// Permutes the order of blocks and the lengths of time slices; 0 leaves both regular.
     pub seed: u64,
+    /// When threads have only waited for each other for so long, that is a deadlock.
+    pub deadlock: Duration,
+    /// Called, once a grid, when its threads have waited so long for the host ([`crate::FaultKind::Stalled`]).
+    pub stalled: fn(&Fault),
+    /// What is looked for beyond what every access is checked for.
+    pub checks: Checks,
+}
+
+/// Checks that cost time, and are made if asked for. What they find is a fault.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Checks {
+    /// Reads of memory never written; the memory must [track writes](Memory::track_writes).
+    pub uninitialized: bool,
+    /// Data races between threads of a block.
+    pub races: bool,
+}
+
+impl Checks {
+    /// Whether there are any.
+    pub fn any(self) -> bool {
+        self.uninitialized || self.races
+    }
 }
 
 impl Default for DeviceConfig {
     fn default() -> Self {
         let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
-        DeviceConfig { ordinal: 0, multiprocessors: 132, sm: 90, workers, seed: 0 }
+        DeviceConfig {
+            ordinal: 0,
+            multiprocessors: 132,
+            sm: 90,
+            workers,
+            seed: 0,
+            deadlock: Duration::from_secs(10),
+            stalled: |_| {},
+            checks: Checks::default(),
+        }
     }
 }
 

@@ -182,10 +182,19 @@ pub(crate) struct Function {
     pub local_size: u32,
     /// Registers declared, in units of 32 bits.
     pub registers: u32,
+    /// Not the program's own: GCC links it to every program.
+    pub library: bool,
     /// Set for the driver's own routines, which have no code.
     pub builtin: Option<Builtin>,
     /// Functions it calls by name.
     pub callees: Vec<u32>,
+}
+
+impl Function {
+    /// The first instruction that has a source line.
+    pub fn first_line(&self) -> Option<&Origin> {
+        self.origins.iter().find(|origin| origin.file != 0)
+    }
 }
 
 /// A kernel's properties beyond its code.

@@ -1,11 +1,12 @@
 //! Launching a grid.
 
-use crate::fault::{Fault, FaultKind, Location};
+use crate::fault::{Fault, REGION_MARK};
 use crate::ir::{KernelInfo, Program};
 use crate::mem::{Memory, View};
 use crate::module::Kernel;
 use crate::random::Random;
 use crate::{Device, exec::pool};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -36,7 +37,7 @@ pub struct Stats {
 /// Runs a grid to its end and returns what it did, or the first fault.
 ///
 /// It runs on the device that the kernel's module was loaded on and blocks; several threads may run grids of one device at once
-/// and share its workers fairly. Raising `cancel` ends the grid with [`FaultKind::Cancelled`] within milliseconds.
+/// and share its workers fairly. Raising `cancel` ends the grid with [`crate::FaultKind::Cancelled`] within milliseconds.
 pub fn run_grid(launch: &Launch<'_>, cancel: &AtomicBool) -> Result<Stats, Box<Fault>> {
     run_grid_observed(launch, cancel, &AtomicU64::new(0))
 }
@@ -61,6 +62,8 @@ pub(crate) struct Grid {
     params: Vec<u64>,
     params_size: u64,
     local_size: u32,
+    /// Where the soft stacks of a target region of OpenMP begin, and the size of each.
+    soft_stacks: Option<(u64, u64)>,
     pub started: Instant,
     cancel: *const AtomicBool,
     effects: *const AtomicU64,
@@ -91,6 +94,11 @@ impl Grid {
             params[n / 8] |= u64::from(*byte) << (n % 8 * 8);
         }
         let kernel = launch.kernel.clone();
+        // mkoffload's kernels take the arguments, the soft stacks and the size of each (nvptx.cc, `write_omp_entry`).
+        let soft_stacks = match params[..] {
+            [_, base, size] if kernel.name().contains(REGION_MARK) => Some((base, size)),
+            _ => None,
+        };
         let stack = kernel.device().stack_limit().min(u64::from(u32::MAX / 64)) as u32;
         Grid {
             grid: launch.grid,
@@ -99,6 +107,7 @@ impl Grid {
             params,
             params_size: launch.params.len() as u64,
             local_size: kernel.info().local_size.max(stack).next_multiple_of(16),
+            soft_stacks,
             started: Instant::now(),
             cancel,
             effects,
@@ -212,22 +221,16 @@ impl Grid {
         self.device().print(text);
     }
 
-    /// The fault of a grid that its caller ended.
-    pub fn cancellation(&self) -> Fault {
-        self.fault(FaultKind::Cancelled, String::new())
+    /// Whether it is a target region of OpenMP.
+    pub fn is_openmp(&self) -> bool {
+        self.soft_stacks.is_some()
     }
 
-    /// A fault of the grid as a whole.
-    pub fn fault(&self, kind: FaultKind, note: String) -> Fault {
-        Fault {
-            kind,
-            kernel: self.kernel_name().to_string(),
-            block: [0; 3],
-            thread: [0; 3],
-            location: Location::default(),
-            callers: Vec::new(),
-            access: None,
-            note,
-        }
+    /// The addresses of a warp's soft stack, which grows down from its end: mkoffload's kernels lay them out by block, then warp.
+    pub fn soft_stack(&self, block: u32, warp: u32) -> Option<Range<u64>> {
+        let (base, size) = self.soft_stacks?;
+        let start = base
+            .checked_add(size.checked_mul(u64::from(block) * u64::from(self.block[1]) + u64::from(warp))?)?;
+        Some(start..start.saturating_add(size))
     }
 }

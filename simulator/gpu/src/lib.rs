@@ -14,8 +14,8 @@ pub mod mem;
 mod module;
 mod random;
 
-pub use device::{Device, DeviceConfig};
-pub use fault::{Fault, FaultKind, Location};
+pub use device::{Checks, Device, DeviceConfig};
+pub use fault::{Fault, FaultKind, Location, Region};
 pub use launch::{Launch, Stats, run_grid, run_grid_observed};
-pub use mem::{AccessError, Allocation, Kind, Memory, OutOfMemory};
+pub use mem::{AccessError, Actor, Allocation, Kind, Memory, OutOfMemory};
 pub use module::{Global, Kernel, LoadError, Module, Object, Param};

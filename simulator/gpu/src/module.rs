@@ -148,7 +148,8 @@ impl Module {
         let memory = device.memory();
         let placement =
             Placement::new(program, memory, device.config().ordinal).map_err(LoadError::OutOfMemory)?;
-        let lowered = lower::lower(program, objects, &placement).inspect_err(|_| placement.free(memory))?;
+        let lowered = lower::lower(program, objects, &placement, device.config().checks)
+            .inspect_err(|_| placement.free(memory))?;
         lower::initialize(program, &placement, memory).expect("the variables were placed there");
         let device = device.clone();
         let loaded = Loaded { program: Arc::new(lowered), allocations: placement.allocations, device };

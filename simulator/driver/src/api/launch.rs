@@ -87,7 +87,7 @@ fn launch(
     let kernel = function.kernel()?.clone();
     let what = format!("kernel {}", kernel.name());
     let control = KernelControl::default();
-    let KernelControl { cancel, effects } = control.clone();
+    let KernelControl { cancel, effects, explain } = control.clone();
     let context = Arc::clone(&stream.context);
     let body = move |start: Result| {
         start?;
@@ -98,7 +98,13 @@ fn launch(
                 Ok(())
             }
             // Its context is lost already, and why was said then.
-            Err(fault) if fault.kind == FaultKind::Cancelled => Ok(()),
+            Err(fault) if fault.kind == FaultKind::Cancelled => {
+                // Relaxed: the flag only asks for words.
+                if explain.load(Ordering::Relaxed) {
+                    eprintln!("boomerang-sim: {fault}");
+                }
+                Ok(())
+            }
             Err(fault) => {
                 context.report_fault(&fault);
                 Err(Error(fault.kind.cuda_result()))

@@ -47,7 +47,11 @@ impl Platform {
             return Err(Error::NO_DEVICE);
         }
         let capacities = vec![settings.memory; settings.devices];
-        let memory = Memory::new(&capacities).map_err(|error| {
+        let tracked = |mut memory: Memory| match settings.checks.uninitialized {
+            true => memory.track_writes().map(|()| memory),
+            false => Ok(memory),
+        };
+        let memory = Memory::new(&capacities).and_then(tracked).map_err(|error| {
             eprintln!("boomerang-sim: no address space for the devices' memory: {error}");
             Error::OPERATING_SYSTEM
         })?;
@@ -57,6 +61,9 @@ impl Platform {
                 ordinal,
                 multiprocessors: settings.sms,
                 seed: settings.seed.unwrap_or(0),
+                deadlock: settings.deadlock,
+                stalled: |report| eprintln!("boomerang-sim: {report}"),
+                checks: settings.checks,
                 ..DeviceConfig::default()
             };
             let gpu = boomerang_gpu::Device::new(config, Arc::clone(&memory));

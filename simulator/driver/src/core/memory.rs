@@ -1,11 +1,12 @@
 //! Memory: who owns which allocation, allocating and freeing.
 
+use super::caller::Caller;
 use super::context::Context;
 use super::device::platform;
 use super::sched::scheduler;
 use crate::error::{Error, Result};
 use crate::types::CUcontext;
-use boomerang_gpu::{Allocation, Kind};
+use boomerang_gpu::{Actor, Allocation, Kind};
 use std::alloc::Layout;
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, MutexGuard};
@@ -38,6 +39,11 @@ pub fn find(address: u64) -> Option<(Allocation, Option<Owned>)> {
     Some((allocation, owned().get(&allocation.base).copied()))
 }
 
+/// Notes for reports that the program has just allocated or freed what starts at `base`.
+fn credit(base: u64) {
+    platform().memory.credit(base, Actor::new(Caller::here()));
+}
+
 /// Device memory.
 pub fn allocate(context: &Context, bytes: u64, pooled: bool) -> Result<u64> {
     if bytes == 0 {
@@ -45,6 +51,7 @@ pub fn allocate(context: &Context, bytes: u64, pooled: bool) -> Result<u64> {
     }
     let allocated = platform().memory.alloc_device(context.device.ordinal, bytes, 512);
     let base = allocated.map_err(|_| Error::OUT_OF_MEMORY)?;
+    credit(base);
     owned().insert(base, Owned { context: context.handle, flags: 0, layout: None, pooled });
     Ok(base)
 }
@@ -71,6 +78,7 @@ pub fn allocate_host(context: &Context, bytes: usize, kind: Kind, flags: u32) ->
         unsafe { std::alloc::dealloc(base as *mut u8, layout) };
         return Err(Error::ILLEGAL_STATE);
     }
+    credit(base);
     owned().insert(base, Owned { context: context.handle, flags, layout: Some(layout), pooled: false });
     Ok(base)
 }
@@ -87,6 +95,7 @@ pub fn register(context: &Context, base: u64, bytes: u64, flags: u32) -> Result 
     let registered =
         unsafe { platform().memory.register_host(base, bytes, Kind::Registered, context.device.ordinal) };
     registered.map_err(|_| Error::HOST_MEMORY_ALREADY_REGISTERED)?;
+    credit(base);
     owned().insert(base, Owned { context: context.handle, flags, layout: None, pooled: false });
     Ok(())
 }
@@ -98,6 +107,7 @@ pub fn unregister(base: u64) -> Result {
         _ => return Err(Error::HOST_MEMORY_NOT_REGISTERED),
     }
     platform().memory.unregister_host(base);
+    credit(base);
     owned().remove(&base);
     Ok(())
 }
@@ -112,7 +122,11 @@ pub fn free(base: u64, kinds: &[Kind], call: &'static str) -> Result {
     if let Ok(context) = super::context::get(owner.context) {
         scheduler().quiesce(context.domain, call)?;
     }
-    if release(base) { Ok(()) } else { Err(Error::INVALID_VALUE) }
+    if !release(base) {
+        return Err(Error::INVALID_VALUE);
+    }
+    credit(base);
+    Ok(())
 }
 
 /// Gives memory back at once; false if another thread did.

@@ -1,6 +1,7 @@
 //! Barriers of the block. They count warps, each as 32 threads: a warp arrives when none of its lanes can run on.
 
 use super::context::{Context, Flow};
+use super::report;
 use super::warp::{Resume, State};
 use crate::fault::FaultKind;
 use crate::ir::{Inst, LANES};
@@ -65,6 +66,9 @@ impl Context<'_> {
                 unreachable!()
             };
             let generation = self.block.barriers[id as usize].generation;
+            if let Some(races) = &mut self.block.races {
+                races.arrive(self.warp.index, id, generation);
+            }
             let mut votes = Votes::default();
             for split in &mut self.warp.splits {
                 match split.state {
@@ -95,6 +99,8 @@ impl Context<'_> {
             return self.fail(FaultKind::IllegalInstruction, first, note);
         }
         self.effects += 1;
+        let own = report::own_place(self.grid.program(), &self.warp.frames, self.frame_index, self.pc);
+        self.warp.last_barrier = own.or(self.warp.last_barrier);
         let split = self.saved(State::AtBarrier { id, count, wait, votes });
         self.warp.splits.push(split);
         self.mask = 0;

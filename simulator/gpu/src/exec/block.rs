@@ -3,7 +3,9 @@
 use super::barrier::{BARRIERS, Barrier};
 use super::context::Context;
 use super::frames::Frames;
+use super::races::Races;
 use super::turn::{Idle, Outcome};
+use super::waits::Waits;
 use super::warp::{State, Warp};
 use crate::fault::{Fault, FaultKind};
 use crate::ir::{FULL, LANES};
@@ -19,6 +21,8 @@ pub(crate) struct BlockState {
     pub barriers: [Barrier; BARRIERS],
     /// Warps that have lanes left.
     pub live_warps: u32,
+    /// Where races are looked for.
+    pub races: Option<Box<Races>>,
     shared: Vec<u64>,
     shared_size: u64,
 }
@@ -29,12 +33,18 @@ impl BlockState {
         (addr.checked_add(size)? <= self.shared_size)
             .then(|| self.shared.as_mut_ptr().cast::<u8>().wrapping_add(addr as usize))
     }
+
+    /// The 32-bit word at a multiple of 4 in shared memory.
+    pub fn shared_word(&self, addr: u64) -> Option<u32> {
+        let word = self.shared.get(addr as usize / 8).filter(|_| addr < self.shared_size)?;
+        Some((word >> (addr % 8 * 8)) as u32)
+    }
 }
 
 /// A block.
 pub(crate) struct Block {
-    state: BlockState,
-    warps: Vec<Option<Box<Warp>>>,
+    pub state: BlockState,
+    pub warps: Vec<Option<Box<Warp>>>,
 }
 
 /// How a round of turns ended.
@@ -67,6 +77,7 @@ impl Block {
             multiprocessor: (flat % u64::from(grid.multiprocessors())) as u32,
             barriers: Default::default(),
             live_warps: warps.len() as u32,
+            races: grid.device().config().checks.races.then(|| Box::new(Races::new(warps.len()))),
             shared: vec![0; (shared_size as usize).div_ceil(8)],
             shared_size: shared_size.into(),
         };
@@ -126,25 +137,22 @@ impl Block {
     }
 
     fn deadlock(&self, grid: &Grid) -> Fault {
-        let mut note = "every warp of the block waits:".to_string();
-        for (warp, id, _) in self.waits() {
-            let Barrier { arrived, expected, .. } = self.state.barriers[id as usize];
-            let expected = if expected == 0 { self.state.live_warps * LANES as u32 } else { expected };
-            note +=
-                &format!("\n    warp {} at barrier {id} ({arrived} of {expected} threads there)", warp.index);
+        let mut waits = Waits::new(grid);
+        waits.add(self);
+        let mut note = waits.text();
+        let mut numbers: Vec<u32> = self.waits().map(|(_, id, _)| id).collect();
+        numbers.dedup();
+        if numbers.len() > 1 {
+            note = format!("its threads wait at different barriers; {note}");
         }
         let (first, ..) = self.waits().next().expect("somebody waits");
         let split = &first.splits[0];
         let function = first.frames[split.frame].function;
         Fault {
-            kind: FaultKind::Deadlock,
-            kernel: grid.kernel_name().to_string(),
             block: self.state.index,
             thread: exec::report::thread(grid, first.index, first.live.trailing_zeros()),
             location: exec::report::location(grid.program(), function, split.pc),
-            callers: Vec::new(),
-            access: None,
-            note,
+            ..exec::report::of_grid(grid, FaultKind::Deadlock, note)
         }
     }
 }

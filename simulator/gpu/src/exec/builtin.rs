@@ -2,6 +2,8 @@
 
 use super::context::{Context, Flow, lanes};
 use super::load_store::{READ, note_ordering, space};
+use super::report::Caller;
+use crate::Actor;
 use crate::fault::FaultKind;
 use crate::format::{self, Arguments};
 use crate::ir::{Builtin, CallSite, Inst, Slot};
@@ -19,7 +21,7 @@ pub(crate) fn call(cx: &mut Context<'_>, builtin: Builtin, site: &CallSite, mask
         let (a, b, c, d) = (argument(0), argument(1), argument(2), argument(3));
         let result = match builtin {
             Builtin::Vprintf => print(cx, lane, a, b),
-            Builtin::Malloc => Ok(cx.grid.malloc(a)),
+            Builtin::Malloc => Ok(malloc(cx, a)),
             Builtin::Free => free(cx, lane, a),
             Builtin::AssertFail => assert_fail(cx, lane, [a, b, c, d]),
         };
@@ -35,8 +37,21 @@ pub(crate) fn call(cx: &mut Context<'_>, builtin: Builtin, site: &CallSite, mask
     Flow::Next
 }
 
+fn malloc(cx: &mut Context<'_>, size: u64) -> u64 {
+    let block = cx.grid.malloc(size);
+    if let Some(races) = &mut cx.block.races {
+        races.forget(block, size);
+    }
+    cx.grid.memory().credit(block, Actor::new(Caller::new(cx)));
+    block
+}
+
 fn free(cx: &mut Context<'_>, lane: usize, addr: u64) -> Result<u64, Flow> {
-    if addr == 0 || cx.grid.memory().heap_free(addr).is_some() {
+    if addr == 0 {
+        return Ok(0);
+    }
+    if cx.grid.memory().heap_free(addr).is_some() {
+        cx.grid.memory().credit(addr, Actor::new(Caller::new(cx)));
         return Ok(0);
     }
     let note = format!("free of {addr:#x}, which malloc did not give or which was freed");

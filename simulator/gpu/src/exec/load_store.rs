@@ -69,7 +69,7 @@ impl Context<'_> {
         what: &'static str,
     ) -> Result<*mut u8, Flow> {
         if addr & (align - 1) != 0 {
-            return Err(self.refuse(FaultKind::MisalignedAddress, lane, addr, size, what));
+            return Err(self.misaligned(lane, addr, size, align, what));
         }
         let found = match SPACE {
             space::SHARED => self.block.shared_pointer(addr, size),
@@ -115,6 +115,38 @@ impl Context<'_> {
         Some(local.as_mut_ptr().cast::<u8>().wrapping_add(lane * each + addr as usize))
     }
 
+    /// Reports an access that `lane` may not make.
+    #[cold]
+    pub fn refuse_access(
+        &mut self,
+        kind: FaultKind,
+        lane: usize,
+        addr: u64,
+        size: u64,
+        what: &str,
+        note: String,
+    ) -> Flow {
+        let access = Some((addr, size as u32, what.to_string()));
+        self.error = Some(Box::new(Error { kind, lane: lane as u32, access, note }));
+        Flow::Fault
+    }
+
+    #[cold]
+    fn misaligned(&mut self, lane: usize, addr: u64, size: u64, align: u64, what: &str) -> Flow {
+        let flow = self.refuse(FaultKind::MisalignedAddress, lane, addr, size, what);
+        if let Some(error) = &mut self.error {
+            error.note = format!("the address must be a multiple of {align}");
+        }
+        flow
+    }
+
+    fn note_fence(&mut self) {
+        self.orderings += 1;
+        if let Some(races) = &mut self.block.races {
+            races.fence(self.warp.index);
+        }
+    }
+
     #[cold]
     fn refuse(&mut self, kind: FaultKind, lane: usize, addr: u64, size: u64, what: &str) -> Flow {
         let note = match addr >> 48 << 48 {
@@ -122,11 +154,12 @@ impl Context<'_> {
             SHARED_WINDOW => "a generic address of shared memory",
             LOCAL_WINDOW => "a generic address of local memory",
             CODE_WINDOW => "the address of a function",
+            0 if self.grid.memory().is_of_host(addr) => {
+                "the host's memory, which no device can access: map it"
+            }
             _ => "",
         };
-        let access = Some((addr, size as u32, what.to_string()));
-        self.error = Some(Box::new(Error { kind, lane: lane as u32, access, note: note.into() }));
-        Flow::Fault
+        self.refuse_access(kind, lane, addr, size, what, note.into())
     }
 }
 
@@ -300,7 +333,7 @@ pub(crate) fn select_store_word(size: u32) -> Option<crate::ir::Handler> {
 /// A fence of any scope and order, and what stands beside ordered accesses. Pairs with the fences of other warps, and with the
 /// host's own acquire loads and release stores of registered memory.
 pub(crate) fn fence(cx: &mut Context<'_>, _: &Inst, _: u32) -> Flow {
-    cx.orderings += 1;
+    cx.note_fence();
     atomic::fence(atomic::Ordering::SeqCst);
     Flow::Next
 }
@@ -308,7 +341,7 @@ pub(crate) fn fence(cx: &mut Context<'_>, _: &Inst, _: u32) -> Flow {
 /// What stands behind an acquire load (and before a release store): on these accesses, which are relaxed atomics, such a fence gives
 /// the order. Pairs as [`fence`] does.
 pub(crate) fn fence_acquire_release(cx: &mut Context<'_>, _: &Inst, _: u32) -> Flow {
-    cx.orderings += 1;
+    cx.note_fence();
     atomic::fence(atomic::Ordering::AcqRel);
     Flow::Next
 }

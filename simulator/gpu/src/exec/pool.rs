@@ -1,7 +1,9 @@
 //! The host threads of a device, which execute the blocks of all its running grids in turn.
 
 use super::block::{Block, Round};
+use super::report::of_grid;
 use super::turn::Idle;
+use super::waits::Waits;
 use crate::Stats;
 use crate::fault::{Fault, FaultKind};
 use crate::launch::Grid;
@@ -27,6 +29,8 @@ struct Entry {
     residency: u64,
     stats: Stats,
     fault: Option<Box<Fault>>,
+    /// Whether it was told that it waits for the host.
+    told: bool,
 }
 
 impl Entry {
@@ -56,6 +60,7 @@ impl Entry {
             residency: grid.residency(),
             stats: Stats::default(),
             fault: None,
+            told: false,
             grid,
         }
     }
@@ -63,6 +68,15 @@ impl Entry {
     /// Whether no more of it will run.
     fn over(&self) -> bool {
         self.held == 0 && (self.fault.is_some() || self.finished == self.grid.blocks())
+    }
+
+    /// What stands still in the grid, as a fault of that kind; `block` is in hand.
+    fn standing(&self, block: &Block, kind: FaultKind) -> Fault {
+        let mut waits = Waits::new(&self.grid);
+        let resident = std::iter::once(block).chain(self.queue.iter().map(|b| b.as_ref()));
+        resident.take(REPORTED).for_each(|block| waits.add(block));
+        let fault = of_grid(&self.grid, kind, waits.text());
+        Fault { block: block.state.index, ..fault }
     }
 
     /// A block to run; a new one if another may become resident.
@@ -92,6 +106,8 @@ struct State {
     entries: Vec<Entry>,
     /// When something last made progress, or waited for the host.
     active: Instant,
+    /// When something last made progress.
+    progress: Instant,
     /// Whose turn it is.
     next: usize,
     closed: bool,
@@ -136,7 +152,8 @@ pub(crate) struct Pool {
 impl Pool {
     /// Starts `workers` threads.
     pub fn new(workers: usize, seed: u64) -> Pool {
-        let state = State { entries: Vec::new(), active: Instant::now(), next: 0, closed: false };
+        let now = Instant::now();
+        let state = State { entries: Vec::new(), active: now, progress: now, next: 0, closed: false };
         let shared =
             Arc::new(Shared { state: Mutex::new(state), work: Condvar::new(), over: Condvar::new() });
         let start = |n: usize| {
@@ -171,6 +188,7 @@ pub(crate) fn run(grid: Arc<Grid>) -> Result<Stats, Box<Fault>> {
     let mut state = shared.state.lock().unwrap();
     state.entries.push(Entry::new(grid.clone()));
     state.active = Instant::now();
+    state.progress = state.active;
     shared.work.notify_all();
     let mut state = shared.over.wait_while(state, |state| !state.entry(&grid).over()).unwrap();
     let at = state.entries.iter().position(|e| Arc::ptr_eq(&e.grid, &grid)).expect("only we remove it");
@@ -193,6 +211,9 @@ const NAP: Duration = Duration::from_micros(20);
 /// can still bring what all wait for. Longer than any round takes.
 const STUCK: Duration = Duration::from_millis(100);
 
+/// How many blocks a report looks at.
+const REPORTED: usize = 64;
+
 /// Some rounds of a block, up to one without progress.
 fn rounds(block: &mut Block, grid: &Grid, random: &mut Random, stuck: bool, stats: &mut Stats) -> Round {
     for _ in 1..ROUNDS {
@@ -211,7 +232,7 @@ fn guarded(grid: &Grid, run: impl FnOnce() -> (Option<Box<Block>>, Round)) -> (O
         let message = panic.downcast_ref::<String>().map(String::as_str);
         let message = message.or(panic.downcast_ref::<&str>().copied()).unwrap_or_default();
         let note = format!("an error of the simulator, not of the program: {message}");
-        (None, Round::Fault(Box::new(grid.fault(FaultKind::IllegalInstruction, note))))
+        (None, Round::Fault(Box::new(of_grid(grid, FaultKind::IllegalInstruction, note))))
     })
 }
 
@@ -240,13 +261,14 @@ fn work(shared: &Shared, mut random: Random) {
             fruitless = 0;
         }
         let mut stats = Stats::default();
-        let (block, round) = guarded(&grid, || {
+        let cancelled = grid.cancelled();
+        let (block, mut round) = guarded(&grid, || {
             let mut block = match job {
                 Job::Begin(flat) => Box::new(Block::new(&grid, flat)),
                 Job::Continue(block) => block,
             };
-            let round = match grid.cancelled() {
-                true => Round::Fault(Box::new(grid.cancellation())),
+            let round = match cancelled {
+                true => Round::More(Idle::No),
                 false => rounds(&mut block, &grid, &mut random, stuck, &mut stats),
             };
             (Some(block), round)
@@ -261,7 +283,21 @@ fn work(shared: &Shared, mut random: Random) {
         if idle != Idle::OnDevice {
             state.active = Instant::now();
         }
+        if idle == Idle::No {
+            state.progress = Instant::now();
+        }
+        let config = grid.device().config();
+        let deadlocked = idle == Idle::OnDevice && state.active.elapsed() > config.deadlock;
+        let stalled = idle == Idle::OnHost && state.progress.elapsed() > config.deadlock;
         let entry = state.entry(&grid);
+        if let Some(block) = &block {
+            if cancelled || deadlocked {
+                let kind = if cancelled { FaultKind::Cancelled } else { FaultKind::Deadlock };
+                round = Round::Fault(Box::new(entry.standing(block, kind)));
+            } else if stalled && !std::mem::replace(&mut entry.told, true) {
+                (config.stalled)(&entry.standing(block, FaultKind::Stalled));
+            }
+        }
         entry.held -= 1;
         entry.stats.thread_instructions += stats.thread_instructions;
         entry.stats.warp_instructions += stats.warp_instructions;

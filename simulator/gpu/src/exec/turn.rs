@@ -130,6 +130,9 @@ impl Context<'_> {
             let State::InBarrier { id, generation } = split.state else { continue };
             let barrier = &self.block.barriers[id as usize];
             if barrier.generation != generation {
+                if let Some(races) = &mut self.block.races {
+                    races.leave(self.warp.index, id, generation);
+                }
                 split.state = State::Ready;
                 split.resume = Resume::Passed(barrier.votes(generation));
                 woken = true;
@@ -144,12 +147,13 @@ impl Context<'_> {
     pub fn load(&mut self, split: Split) {
         self.enter(split.frame);
         (self.mask, self.pc, self.join) = (split.mask, split.pc, split.join);
-        self.resume = split.resume;
+        (self.resume, self.watched) = (split.resume, split.watched);
     }
 
     /// The current split, to be put among the others.
     pub fn saved(&self, state: State) -> Split {
-        Split { state, ..Split::ready(self.mask, self.pc, self.frame_index, self.join) }
+        let split = Split::ready(self.mask, self.pc, self.frame_index, self.join);
+        Split { state, watched: self.watched, ..split }
     }
 
     /// Executes the current split until it stops. [`Flow::Next`] says that the budget is used up.

@@ -68,12 +68,14 @@ pub(crate) struct Split {
     pub join: u32,
     pub state: State,
     pub resume: Resume,
+    /// The address last loaded or updated when it last ran.
+    pub watched: u64,
 }
 
 impl Split {
     /// A split that can run.
     pub fn ready(mask: u32, pc: u32, frame: u32, join: u32) -> Split {
-        Split { mask, pc, frame, join, state: State::Ready, resume: Resume::Fresh }
+        Split { mask, pc, frame, join, state: State::Ready, resume: Resume::Fresh, watched: 0 }
     }
 }
 
@@ -115,6 +117,8 @@ pub(crate) struct Warp {
     pub views_generation: u64,
     /// What each lane brought to the warp-wide instruction at which it waits.
     pub exchange: [u64; LANES],
+    /// Where in the program's own code it last came to a barrier of the block.
+    pub last_barrier: Option<(u32, u32)>,
     /// Turns in a row in which every split only looked at memory.
     pub idle_turns: u32,
     /// The latest successful atomic updates, by address and lane: a lock that a lane of this warp may hold.
@@ -144,6 +148,7 @@ impl Warp {
             views: [View::EMPTY; VIEWS],
             views_generation: 0,
             exchange: [0; LANES],
+            last_barrier: None,
             idle_turns: 0,
             updates: [(0, 0); UPDATES],
             next_update: 0,
@@ -172,6 +177,11 @@ impl Warp {
         }
         self.updates[self.next_update % UPDATES] = (addr, lane);
         self.next_update += 1;
+    }
+
+    /// Whether one of its latest updates was of `addr`.
+    pub fn has_updated(&self, addr: u64) -> bool {
+        self.updates.iter().any(|&(a, _)| a == addr)
     }
 
     /// Whether the lane that updated `addr` last waits for others.

@@ -2,8 +2,9 @@
 
 use super::cfg;
 use super::place::Placement;
+use crate::Checks;
 use crate::exec::frames::WORD;
-use crate::exec::{branch, moves, special};
+use crate::exec::{branch, moves, soft_stack, special};
 use crate::ir::{
     self, Builtin, CallSite, Guard, Handler, Inst, LANES, Line, NONE, Origin, REGISTER_ALIGN, Slot, pair,
 };
@@ -41,6 +42,9 @@ pub(super) struct Lowering<'a> {
     pub body: &'a Body,
     pub placement: &'a Placement,
     files: &'a mut super::Files,
+    /// Whether accesses get checks in front of them.
+    pub checked: bool,
+    pub library: bool,
     pub code: Vec<Inst>,
     origins: Vec<Origin>,
     origin: Origin,
@@ -73,6 +77,9 @@ pub(super) struct Lowering<'a> {
     pub meeting: Vec<Option<u32>>,
 }
 
+/// The register in which GCC's functions keep the end of the soft stack (nvptx.cc, `init_softstack_frame`).
+const SOFT_STACK: &str = "%stack";
+
 const NO_BODY: &Body = &Body {
     registers: Vec::new(),
     variables: Vec::new(),
@@ -103,6 +110,8 @@ impl<'a> Lowering<'a> {
         function: &'a Function,
         placement: &'a Placement,
         files: &'a mut super::Files,
+        checks: Checks,
+        library: bool,
     ) -> Lowering<'a> {
         let body = function.body.as_ref().unwrap_or(NO_BODY);
         Lowering {
@@ -111,6 +120,8 @@ impl<'a> Lowering<'a> {
             body,
             placement,
             files,
+            checked: checks.any(),
+            library,
             code: Vec::new(),
             origins: Vec::new(),
             origin: Origin { line: function.span.line, ..Origin::default() },
@@ -144,6 +155,8 @@ impl<'a> Lowering<'a> {
         let (parameter_words, result_words) = self.lay_out_parameters().map_err(|e| at(&self, e))?;
         let local_size = self.lay_out().map_err(|e| at(&self, e))?;
         self.receive_register_parameters().map_err(|e| at(&self, e))?;
+        let stack_end = self.body.registers.iter().position(|r| r.name == SOFT_STACK && r.ty.size() == 8);
+        let stack_end = stack_end.map(|index| RegisterId(index as u32));
         let joins: std::collections::HashSet<u32> = self.meeting.iter().flatten().copied().collect();
         for n in 0..self.body.instructions.len() {
             let instruction = &self.body.instructions[n];
@@ -156,6 +169,10 @@ impl<'a> Lowering<'a> {
             self.instruction(n, instruction)
                 .map_err(|e| at(&self, format!("{}: {e}", instruction.opcode)))?;
             self.guard = None;
+            if matches!(instruction.operands.first(), Some(Operand::Register(id)) if stack_end == Some(*id)) {
+                let a = self.registers[stack_end.expect("it was found").index()];
+                self.emit(Inst { a, ..Inst::new(soft_stack::check) });
+            }
         }
         self.starts.push(self.code.len() as u32);
         match self.function.body {
@@ -183,6 +200,7 @@ impl<'a> Lowering<'a> {
             result_words: result_words as u32,
             local_size,
             registers: self.body.registers.iter().map(|r| r.ty.size().div_ceil(4)).sum(),
+            library: self.library,
             builtin,
             callees,
         })
@@ -398,7 +416,7 @@ impl<'a> Lowering<'a> {
             }
             Call => self.lower_call(instruction),
             Ld | Ldu | St | Atom | Red | Cvta | Isspacep | Alloca | Stacksave | Stackrestore => {
-                self.lower_memory(instruction)
+                self.lower_memory(n, instruction)
             }
             Mov => self.lower_mov(instruction),
             Shfl | Vote | Match | Redux | Elect | Activemask => self.lower_warp(instruction),

@@ -1,6 +1,7 @@
 //! Loads, stores, atomics and address conversions.
 
 use super::function::{LOCAL_LIMIT, Lowered, Lowering};
+use crate::exec::check::{self, Traits, kind};
 use crate::exec::frames::WORD;
 use crate::exec::{alu, atomics, load_store, moves};
 use crate::ir::{Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Slot};
@@ -16,10 +17,10 @@ enum Place {
 }
 
 impl Lowering<'_> {
-    pub(super) fn lower_memory(&mut self, i: &Instruction) -> Lowered {
+    pub(super) fn lower_memory(&mut self, n: usize, i: &Instruction) -> Lowered {
         match i.opcode {
-            Opcode::Ld | Opcode::Ldu => self.lower_load(i),
-            Opcode::St => self.lower_store(i),
+            Opcode::Ld | Opcode::Ldu => self.lower_load(n, i),
+            Opcode::St => self.lower_store(n, i),
             Opcode::Cvta => self.lower_cvta(i),
             Opcode::Isspacep => {
                 let a = self.value(&i.operands[1], Type::U64)?;
@@ -115,7 +116,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn lower_load(&mut self, i: &Instruction) -> Lowered {
+    fn lower_load(&mut self, at: usize, i: &Instruction) -> Lowered {
         let m = &i.modifiers;
         let ty = m.types[0].ok_or("it has no type")?;
         let (size, signed) = (ty.size(), ty.is_signed());
@@ -133,6 +134,7 @@ impl Lowering<'_> {
                 }
             }
             Place::Memory(mut base, offset, space) => {
+                let traits = self.traits(space, m.semantics, || self.has_fence_beyond(at, 1));
                 let run =
                     load_store::select_load(size, signed, space).ok_or_else(|| format!("the type {ty}"))?;
                 if elements.len() > 1 {
@@ -144,6 +146,7 @@ impl Lowering<'_> {
                 for (n, element) in elements.iter().enumerate() {
                     let (offset, align) = Self::nth(offset, n, size, elements.len());
                     let d = self.destination(element, ty)?;
+                    self.emit_check(check::access::<{ kind::READ }>, base, offset, size, traits);
                     self.emit_op(run, offset, d.slot, [base, base, align]);
                     self.finish(d);
                 }
@@ -161,7 +164,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn lower_store(&mut self, i: &Instruction) -> Lowered {
+    fn lower_store(&mut self, at: usize, i: &Instruction) -> Lowered {
         let m = &i.modifiers;
         let ty = m.types[0].ok_or("it has no type")?;
         let size = ty.size();
@@ -177,6 +180,7 @@ impl Lowering<'_> {
                 }
             }
             Place::Memory(base, offset, space) => {
+                let traits = self.traits(space, m.semantics, || self.has_fence_beyond(at, -1));
                 let run = load_store::select_store(size, space).ok_or_else(|| format!("the type {ty}"))?;
                 if let Some(Semantics::Release | Semantics::AcqRel | Semantics::Sc) = m.semantics {
                     self.emit(Inst::new(load_store::fence_acquire_release));
@@ -184,11 +188,55 @@ impl Lowering<'_> {
                 for (n, element) in elements.iter().enumerate() {
                     let (offset, align) = Self::nth(offset, n, size, elements.len());
                     let b = self.value(element, ty)?;
+                    self.emit_check(check::access::<{ kind::WRITE }>, base, offset, size, traits);
                     self.emit_op(run, offset, Slot::UNUSED, [base, b, align]);
                 }
             }
         }
         Ok(())
+    }
+
+    /// What the checks of an access need to know; `None` where there are none. `near_fence` says whether a fence makes it an atomic one.
+    fn traits(
+        &self,
+        space: Option<Space>,
+        semantics: Option<Semantics>,
+        near_fence: impl Fn() -> bool,
+    ) -> Option<Traits> {
+        if !self.checked || matches!(space, Some(Space::Local | Space::Param | Space::Const)) {
+            return None;
+        }
+        let weak = matches!(semantics, None | Some(Semantics::Weak));
+        let fences = matches!(
+            semantics,
+            Some(Semantics::Acquire | Semantics::Release | Semantics::AcqRel | Semantics::Sc)
+        );
+        Some(Traits {
+            own: !self.library,
+            shared: space == Some(Space::Shared),
+            ordered: !weak || near_fence(),
+            fences,
+        })
+    }
+
+    /// Whether a fence stands before (`step` -1) or behind (1) instruction `at` of the body, with no access, call or branch between.
+    fn has_fence_beyond(&self, at: usize, step: isize) -> bool {
+        use Opcode::*;
+        let beyond = |n: &usize| n.checked_add_signed(step).filter(|n| *n < self.body.instructions.len());
+        let others = std::iter::successors(beyond(&at), beyond).map(|n| self.body.instructions[n].opcode);
+        let mut decisive = others.skip_while(|opcode| {
+            !matches!(
+                opcode,
+                Ld | Ldu | St | Atom | Red | Call | Bra | Brx | Bar | Barrier | Membar | Fence | Ret
+            )
+        });
+        matches!(decisive.next(), Some(Membar | Fence))
+    }
+
+    fn emit_check(&mut self, run: Handler, base: Slot, offset: u64, size: u32, traits: Option<Traits>) {
+        if let Some(traits) = traits {
+            self.emit_op(run, offset, Slot::UNUSED, [base, traits.slot(), Slot::from_bits(size)]);
+        }
     }
 
     fn lower_atomic(&mut self, i: &Instruction) -> Lowered {
@@ -200,9 +248,10 @@ impl Lowering<'_> {
             Opcode::Atom => (Some(&i.operands[0]), &i.operands[1..]),
             _ => (None, &i.operands[..]),
         };
-        let Place::Memory(base, offset, _) = self.place(&operands[0], m.space)? else {
+        let Place::Memory(base, offset, space) = self.place(&operands[0], m.space)? else {
             return Err("a parameter can't be updated".into());
         };
+        let traits = self.traits(space, m.semantics, || false);
         let b = self.value(&operands[1], ty)?;
         let c = match operands.get(2) {
             Some(operand) => self.value(operand, ty)?,
@@ -211,10 +260,14 @@ impl Lowering<'_> {
         match to {
             Some(to) => {
                 let d = self.destination(to, ty)?;
+                self.emit_check(check::access::<{ kind::ATOMIC }>, base, offset, ty.size(), traits);
                 self.emit_op(run, offset, d.slot, [base, b, c]);
                 self.finish(d);
             }
-            None => self.emit_op(run, offset, Slot::UNUSED, [base, b, c]),
+            None => {
+                self.emit_check(check::access::<{ kind::ATOMIC }>, base, offset, ty.size(), traits);
+                self.emit_op(run, offset, Slot::UNUSED, [base, b, c]);
+            }
         }
         Ok(())
     }

@@ -14,7 +14,9 @@ mod place;
 mod video;
 mod warp;
 
+use crate::Checks;
 use crate::exec::frames::CALL_OVERHEAD;
+use crate::fault::REGION_MARK;
 use crate::ir::{self, Builtin, CODE_STEP};
 use crate::module::{LoadError, Object, Param};
 use boomerang_ptx::Program;
@@ -23,6 +25,23 @@ use function::{LOCAL_LIMIT, Lowering};
 pub(crate) use place::{Placement, initialize};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Whether GCC links a function to every program, or made it to start a target region: by its name or its source.
+fn is_library(program: &Program, function: &Function) -> bool {
+    const NAMES: [&str; 8] =
+        ["GOMP_", "gomp_", "omp_", "GOACC_", "goacc_", "acc_", "boomerang_", "__boomerang_"];
+    const FOLDERS: [&str; 5] = ["/libgomp/", "/newlib/", "/libgcc/", "/libgfortran/", "/libatomic/"];
+    let located = function.body.iter().flat_map(|body| &body.locations).next();
+    let files = program.files.get(function.module as usize);
+    let file = located.zip(files).and_then(|(l, files)| files.iter().find(|f| f.index == l.file));
+    let starts_region =
+        function.name.contains(REGION_MARK) && function.entry && function.signature.parameters.len() == 3;
+    starts_region
+        || NAMES.iter().any(|start| function.name.starts_with(start))
+        || file.is_some_and(|f| {
+            FOLDERS.iter().any(|name| f.name.contains(name)) && !f.name.contains("/testsuite/")
+        })
+}
 
 /// The address that stands for a function.
 pub(crate) fn code_address(program: &Program, placement: &Placement, mut id: FunctionId) -> u64 {
@@ -37,11 +56,12 @@ pub(crate) fn lower(
     program: &Program,
     objects: Vec<Object>,
     placement: &Placement,
+    checks: Checks,
 ) -> Result<ir::Program, LoadError> {
     let mut files = Files::default();
     let mut functions = Vec::with_capacity(program.functions.len());
     for function in &program.functions {
-        functions.push(lower_function(program, function, &objects, placement, &mut files)?);
+        functions.push(lower_function(program, function, &objects, placement, &mut files, checks)?);
     }
     check_shared(program, &objects, placement)?;
     let needs = stack_needs(&functions);
@@ -66,6 +86,7 @@ fn lower_function(
     objects: &[Object],
     placement: &Placement,
     files: &mut Files,
+    checks: Checks,
 ) -> Result<ir::Function, LoadError> {
     let builtin = match (function.body.is_some(), function.name.as_str()) {
         (true, _) => None,
@@ -76,7 +97,8 @@ fn lower_function(
         // Nobody calls it, or the linker would have refused; its address may still be taken by an alias.
         _ => None,
     };
-    let lowered = Lowering::new(program, function, placement, files).lower(builtin);
+    let library = is_library(program, function);
+    let lowered = Lowering::new(program, function, placement, files, checks, library).lower(builtin);
     lowered.map_err(|e| unsupported(objects, function.module, e.line, e.what))
 }
 

@@ -1,5 +1,6 @@
 //! Where variables lie, and what is in them at first.
 
+use crate::Actor;
 use crate::ir::{CODE_STEP, CODE_WINDOW, SHARED_WINDOW};
 use crate::mem::{AccessError, Memory, OutOfMemory};
 use crate::module::Global;
@@ -51,6 +52,9 @@ impl Placement {
             match memory.alloc_device(device, variable.size().max(1), variable.align.max(1).into()) {
                 Ok(address) => {
                     placement.addresses[*index] = address;
+                    // Without a value of its own it is zero.
+                    memory.mark_written(address, variable.size());
+                    memory.credit(address, Actor::new(format!("the loader, for variable {}", variable.name)));
                     placement.allocations.push(address);
                 }
                 Err(error) => {

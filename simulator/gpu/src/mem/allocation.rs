@@ -1,6 +1,7 @@
 //! What the address space knows about an address.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// What a range of memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,26 +57,79 @@ impl Allocation {
     }
 }
 
-/// The allocation, live or freed, that an address refused lies in or just behind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Who allocated or freed something, in words that are found when they are shown.
+#[derive(Clone)]
+pub struct Actor(Arc<dyn fmt::Display + Send + Sync>);
+
+impl Actor {
+    /// `name` says it.
+    pub fn new(name: impl fmt::Display + Send + Sync + 'static) -> Actor {
+        Actor(Arc::new(name))
+    }
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl PartialEq for Actor {
+    fn eq(&self, other: &Actor) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Actor {}
+
+/// The allocation, live or freed, that an address refused lies in or near.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Neighbour {
     /// The allocation.
     pub allocation: Allocation,
     /// Whether it was freed.
     pub freed: bool,
+    /// Who allocated it.
+    pub allocated_by: Option<Actor>,
+    /// Who freed it.
+    pub freed_by: Option<Actor>,
 }
 
 impl Neighbour {
-    /// Where `addr` lies relative to it, in words.
-    pub fn describe(&self, addr: u64) -> String {
+    /// How far `addr` is from it; 0 inside.
+    pub(super) fn distance(&self, addr: u64) -> u64 {
+        let Allocation { base, size, .. } = self.allocation;
+        base.saturating_sub(addr).max(addr.saturating_sub(base + size))
+    }
+
+    /// Where `len` bytes at `addr` lie relative to it, in words.
+    pub fn describe(&self, addr: u64, len: u64) -> String {
         let Allocation { base, size, kind, device, .. } = self.allocation;
         let place = match addr.checked_sub(base) {
+            Some(offset) if offset < size && len > size - offset => {
+                format!("{offset} bytes inside and beyond the end of")
+            }
             Some(offset) if offset < size => format!("{offset} bytes inside"),
             Some(offset) => format!("{} bytes behind", offset - size),
             None => format!("{} bytes before", base - addr),
         };
-        let freed = if self.freed { ", freed" } else { "" };
-        format!("{place} {} of device {device}: {size} bytes at {base:#x}{freed}", kind.text())
+        let mut text = format!("{place} {} of device {device}: {size} bytes at {base:#x}", kind.text());
+        if let Some(actor) = &self.allocated_by {
+            text += &format!("\n  allocated by {actor}");
+        }
+        if self.freed {
+            text += "\n  freed";
+        }
+        if let Some(actor) = &self.freed_by {
+            text += &format!(" by {actor}");
+        }
+        text
     }
 }
 
@@ -97,7 +151,7 @@ impl fmt::Display for OutOfMemory {
 impl std::error::Error for OutOfMemory {}
 
 /// An access from the host's side that the address space refuses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessError {
     /// First address of the access.
     pub address: u64,
@@ -111,7 +165,7 @@ impl fmt::Display for AccessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes at {:#x} are not accessible", self.len, self.address)?;
         match &self.neighbour {
-            Some(neighbour) => write!(f, ": {}", neighbour.describe(self.address)),
+            Some(neighbour) => write!(f, ": {}", neighbour.describe(self.address, self.len)),
             None => Ok(()),
         }
     }

@@ -26,6 +26,7 @@ impl Memory {
         let (to, from) = (self.side(dst, len)?, self.side(src, len)?);
         // SAFETY: both ranges were checked, or promised by the caller.
         unsafe { std::ptr::copy(from, to, len as usize) };
+        self.mark_written(dst, len);
         Ok(())
     }
 
@@ -43,6 +44,7 @@ impl Memory {
             // SAFETY: the range was checked, or promised by the caller; it need not be aligned.
             unsafe { to.add(i).write_unaligned(pattern) };
         }
+        self.mark_written(dst, len);
         Ok(())
     }
 }

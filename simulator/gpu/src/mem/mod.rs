@@ -8,7 +8,8 @@ mod arena;
 mod copy;
 mod os;
 mod table;
+mod written;
 
-pub use allocation::{AccessError, Allocation, Kind, Neighbour, OutOfMemory};
+pub use allocation::{AccessError, Actor, Allocation, Kind, Neighbour, OutOfMemory};
 pub use table::Memory;
 pub(crate) use table::View;

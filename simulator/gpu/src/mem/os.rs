@@ -74,6 +74,16 @@ impl Reservation {
     }
 }
 
+/// Whether the process has something at `addr`. Slow: it reads the list of all mappings.
+pub(super) fn is_mapped(addr: u64) -> bool {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    maps.lines().any(|line| {
+        let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+        let number = |text| u64::from_str_radix(text, 16).unwrap_or(0);
+        range.is_some_and(|(from, to)| (number(from)..number(to)).contains(&addr))
+    })
+}
+
 impl Drop for Reservation {
     fn drop(&mut self) {
         // SAFETY: the ranges were mapped by `new` (an unmap of a null range fails and changes nothing), and nobody keeps

@@ -1,9 +1,10 @@
 //! The table of allocations: who owns which addresses.
 
 use super::arena::Arena;
-use super::os::Reservation;
-use super::{AccessError, Allocation, Kind, Neighbour, OutOfMemory};
-use std::collections::{BTreeMap, VecDeque};
+use super::os::{self, Reservation};
+use super::written::Written;
+use super::{AccessError, Actor, Allocation, Kind, Neighbour, OutOfMemory};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, RwLock};
@@ -14,24 +15,58 @@ const ALIGN: u64 = 512;
 const GUARD: u64 = 4096;
 /// How many freed allocations are remembered for reports.
 const HISTORY: usize = 1024;
+/// How many freed ranges of a device rest before their addresses are used again, so that who still uses them is found out.
+const RESTING: usize = 1024;
+/// A neighbour farther away than this explains nothing.
+const NEAR: u64 = 1 << 20;
 
 struct DeviceSpace {
     range: Reservation,
+    written: Option<Written>,
     capacity: u64,
     peers: AtomicU64,
     state: Mutex<SpaceState>,
 }
 
 struct SpaceState {
-    arena: Arena,
+    arena: Resting,
     used: u64,
-    heap: Option<Arena>,
+    heap: Option<Resting>,
+}
+
+/// An arena that uses freed ranges again as late as it can.
+struct Resting {
+    arena: Arena,
+    resting: VecDeque<(u64, u64)>,
+}
+
+impl Resting {
+    fn new(base: u64, len: u64) -> Resting {
+        Resting { arena: Arena::new(base, len), resting: VecDeque::new() }
+    }
+
+    fn take(&mut self, len: u64, align: u64) -> Option<u64> {
+        self.arena.take(len, align).or_else(|| {
+            self.resting.drain(..).for_each(|(at, len)| self.arena.give(at, len));
+            self.arena.take(len, align)
+        })
+    }
+
+    fn give(&mut self, at: u64, len: u64) {
+        self.resting.push_back((at, len));
+        if self.resting.len() > RESTING {
+            let (at, len) = self.resting.pop_front().expect("it is not empty");
+            self.arena.give(at, len);
+        }
+    }
 }
 
 #[derive(Default)]
 struct Table {
     live: BTreeMap<u64, Allocation>,
     freed: VecDeque<Allocation>,
+    /// Who allocated and who freed, by the allocation's id.
+    actors: HashMap<u64, [Option<Actor>; 2]>,
     next_id: u64,
 }
 
@@ -54,10 +89,16 @@ impl Table {
         }
         let allocation = self.live.remove(&base)?;
         if self.freed.len() == HISTORY {
-            self.freed.pop_front();
+            let forgotten = self.freed.pop_front().expect("it is full");
+            self.actors.remove(&forgotten.id);
         }
         self.freed.push_back(allocation);
         Some(allocation)
+    }
+
+    fn neighbour(&self, allocation: &Allocation, freed: bool) -> Neighbour {
+        let [allocated_by, freed_by] = self.actors.get(&allocation.id).cloned().unwrap_or_default();
+        Neighbour { allocation: *allocation, freed, allocated_by, freed_by }
     }
 }
 
@@ -96,12 +137,38 @@ impl Memory {
         let space = |&capacity: &u64| {
             // Twice the capacity leaves room for guards and lets freed addresses rest before they are used again.
             let range = Reservation::new((2 * capacity).next_multiple_of(1 << 21) + (1 << 30))?;
-            let arena = Arena::new(range.base, range.len);
+            let arena = Resting::new(range.base, range.len);
             let state = Mutex::new(SpaceState { arena, used: 0, heap: None });
-            Ok(DeviceSpace { range, capacity, peers: AtomicU64::new(0), state })
+            Ok(DeviceSpace { range, written: None, capacity, peers: AtomicU64::new(0), state })
         };
         let spaces = capacities.iter().map(space).collect::<io::Result<_>>()?;
         Ok(Memory { spaces, table: RwLock::default(), generation: AtomicU64::new(0) })
+    }
+
+    /// From now on tells device memory that was ever written from what was not. Fails when the system refuses the address ranges.
+    pub fn track_writes(&mut self) -> io::Result<()> {
+        for space in &mut self.spaces {
+            space.written = Some(Written::new(space.range.base, space.range.len)?);
+        }
+        Ok(())
+    }
+
+    fn written(&self, addr: u64) -> Option<&Written> {
+        self.spaces[self.device_of(addr)?].written.as_ref()
+    }
+
+    /// Notes that `len` bytes at `addr` were written, if they are device memory and that is tracked.
+    pub(crate) fn mark_written(&self, addr: u64, len: u64) {
+        self.written(addr).into_iter().for_each(|written| written.mark(addr, len));
+    }
+
+    /// Whether any of `len` bytes at `addr` was written, or that is not tracked.
+    pub(crate) fn was_written(&self, addr: u64, len: u64) -> bool {
+        self.written(addr).is_none_or(|written| written.any(addr, len))
+    }
+
+    fn forget_written(&self, addr: u64, len: u64) {
+        self.written(addr).into_iter().for_each(|written| written.forget(addr, len));
     }
 
     /// Size of a device's memory in bytes.
@@ -126,6 +193,7 @@ impl Memory {
             state.used += size;
             base
         };
+        self.forget_written(base, size);
         self.table.write().unwrap().insert(base, size, Kind::Device, device);
         Ok(base)
     }
@@ -189,6 +257,11 @@ impl Memory {
         self.spaces.iter().position(|s| addr >= s.range.base && addr - s.range.base < s.range.len)
     }
 
+    /// Whether the program itself can use `addr`, and no device can; for reports.
+    pub(crate) fn is_of_host(&self, addr: u64) -> bool {
+        self.device_of(addr).is_none() && self.lookup(addr).is_none() && os::is_mapped(addr)
+    }
+
     /// Where the simulator reaches `len` bytes of device memory or registered host memory at `addr`; for accesses of the
     /// driver itself, such as stream memory operations. The pointer is good until the allocation is freed.
     pub fn resolve(&self, addr: u64, len: u64) -> Result<*mut u8, AccessError> {
@@ -241,19 +314,28 @@ impl Memory {
         removed
     }
 
-    /// The allocation at or nearest below `addr`, or the freed one that held it, for reports.
+    /// The live allocation that holds `addr`, else the one freed last that held it, else the nearest; for reports.
     pub fn neighbour(&self, addr: u64) -> Option<Neighbour> {
         let table = self.table.read().unwrap();
         if let Some(allocation) = table.find(addr) {
-            return Some(Neighbour { allocation, freed: false });
+            return Some(table.neighbour(&allocation, false));
         }
         if let Some(allocation) = table.freed.iter().rev().find(|a| a.contains(addr, 1)) {
-            return Some(Neighbour { allocation: *allocation, freed: true });
+            return Some(table.neighbour(allocation, true));
         }
-        let (_, allocation) = table.live.range(..=addr).next_back()?;
-        // Farther away it explains nothing.
-        let near = addr - allocation.base < allocation.size + (1 << 20);
-        near.then_some(Neighbour { allocation: *allocation, freed: false })
+        let (below, above) = (table.live.range(..=addr).next_back(), table.live.range(addr..).next());
+        let candidates = [below, above].into_iter().flatten().map(|(_, a)| table.neighbour(a, false));
+        candidates.filter(|n| n.distance(addr) < NEAR).min_by_key(|n| n.distance(addr))
+    }
+
+    /// Says who allocated what starts at `base` or, if it is freed, who freed it.
+    pub fn credit(&self, base: u64, actor: Actor) {
+        let mut table = self.table.write().unwrap();
+        let live = table.live.get(&base).map(|a| (a.id, 0));
+        let freed = || table.freed.iter().rev().find(|a| a.base == base).map(|a| (a.id, 1));
+        if let Some((id, role)) = live.or_else(freed) {
+            table.actors.entry(id).or_default()[role] = Some(actor);
+        }
     }
 
     /// `malloc` in a kernel: a block of the device's heap, which takes `limit` bytes of device memory at the first call.
@@ -261,10 +343,11 @@ impl Memory {
         let mut state = self.spaces[device].state.lock().unwrap();
         if state.heap.is_none() {
             let base = state.arena.take(limit + GUARD, ALIGN)?;
-            state.heap = Some(Arena::new(base, limit));
+            state.heap = Some(Resting::new(base, limit));
         }
         let base = state.heap.as_mut()?.take(heap_reserved(size)?, HEAP_ALIGN)?;
         drop(state);
+        self.forget_written(base, size);
         self.table.write().unwrap().insert(base, size, Kind::DeviceHeap, device);
         Some(base)
     }

@@ -36,7 +36,7 @@ impl Stall {
 }
 
 impl Scheduler {
-    /// Writes the report to stderr.
+    /// Writes the report to stderr; the kernels add theirs when they are cancelled.
     pub(super) fn report_deadlock(&self, domain: DomainId, limit: Duration) {
         let mut text = format!("boomerang-sim: deadlock: no progress for {} ms\n", limit.as_millis());
         for call in self.blocked.lock().expect("no panic under this lock").iter() {
@@ -48,6 +48,10 @@ impl Scheduler {
         let state = self.lock();
         for id in state.domains.get(&domain).map_or(&[][..], |d| &d.queues) {
             let Some(queue) = state.queues.get(id) else { continue };
+            if let Some(kernel) = queue.running.as_ref().and_then(|r| r.kernel.as_ref()) {
+                // Relaxed: the flag only asks for words.
+                kernel.explain.store(true, Ordering::Relaxed);
+            }
             if let Some(line) = describe(&state, *id, queue) {
                 let _ = writeln!(text, "  {}: {line}", queue.name);
             }

@@ -55,6 +55,8 @@ pub struct KernelControl {
     pub cancel: Arc<AtomicBool>,
     /// Counts what it changes in memory; standing still means that it polls.
     pub effects: Arc<AtomicU64>,
+    /// Whether it is to say, when it is cancelled, what its threads wait for.
+    pub explain: Arc<AtomicBool>,
 }
 
 /// How a stream wait compares (`CUstreamWaitValue_flags`).
