@@ -1,5 +1,6 @@
 //! What the entry points stand on: state and rules, without C.
 
+pub mod clock;
 pub mod context;
 pub mod copy;
 pub mod device;

@@ -1,6 +1,7 @@
 //! Calls that wait: for points of queues, for events, for a context at rest.
 
 use super::report::Stall;
+use super::virtual_time::Awaited;
 use super::{DomainId, Point, QueueId, Scheduler, Ticket};
 use crate::env;
 use crate::error::{Error, Result};
@@ -35,17 +36,20 @@ impl Scheduler {
         if q.class == super::Class::Legacy {
             points.extend(state.before(queue));
         }
+        let awaited = Awaited::queue(&state, queue);
         drop(state);
-        self.wait_points(domain, points)
+        self.wait_points(domain, points, awaited)
     }
 
     /// Waits until all work that the context holds now is done.
     pub fn wait_domain(&self, domain: DomainId) -> Result {
-        let points = self.lock().snapshot(domain, |_| true);
-        self.wait_points(domain, points)
+        let state = self.lock();
+        let (points, awaited) = (state.snapshot(domain, |_| true), Awaited::domain(&state, domain));
+        drop(state);
+        self.wait_points(domain, points, awaited)
     }
 
-    pub(super) fn wait_points(&self, domain: DomainId, points: Vec<Point>) -> Result {
+    fn wait_points(&self, domain: DomainId, points: Vec<Point>, awaited: Awaited) -> Result {
         let mut state = self.lock();
         for point in points {
             while !state.reached(point) {
@@ -53,6 +57,7 @@ impl Scheduler {
                 state = advanced.wait(state).expect("no panic under this lock");
             }
         }
+        awaited.over(&mut state);
         state.check(domain)
     }
 
@@ -61,7 +66,10 @@ impl Scheduler {
         let mut state = self.lock();
         loop {
             match ticket.done() {
-                Some((_, result)) => return result,
+                Some((_, result)) => {
+                    Awaited::ticket(ticket).over(&mut state);
+                    return result;
+                }
                 None => state = ticket.reached.wait(state).expect("no panic under this lock"),
             }
         }
@@ -70,11 +78,14 @@ impl Scheduler {
     /// What `cuMemFree` and others do on hardware: wait for every wait and kernel of the context that is
     /// pending now. This is where programs deadlock, so this is where the simulator looks for it.
     pub fn quiesce(&'static self, domain: DomainId, call: &'static str) -> Result {
-        let points = self.lock().snapshot(domain, |_| true);
-        if points.is_empty() {
-            return Ok(());
+        let state = self.lock();
+        let (points, awaited) = (state.snapshot(domain, |_| true), Awaited::domain(&state, domain));
+        drop(state);
+        if !points.is_empty() {
+            self.blocked_call(domain, call, |state| points.iter().copied().find(|p| !state.reached(*p)))?;
         }
-        self.blocked_call(domain, call, |state| points.iter().copied().find(|p| !state.reached(*p)))
+        awaited.over(&mut self.lock());
+        Ok(())
     }
 
     /// What the first launch of a lazily loaded function does on hardware: wait until no stream wait is
@@ -88,7 +99,7 @@ impl Scheduler {
     }
 
     /// Blocks while `obstacle` names a point to wait for, with an eye on deadlocks.
-    fn blocked_call(
+    pub(super) fn blocked_call(
         &'static self,
         domain: DomainId,
         call: &'static str,
