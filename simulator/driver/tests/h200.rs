@@ -84,22 +84,22 @@ fn copies_and_launches_take_what_they_took_on_the_h200_as_far_as_documented() {
         ok!(cuCtxSynchronize());
     };
     let rows: [(Row, &dyn Fn()); 13] = [
-        (row("launch, the call alone", (3.1, 4.7), 0.05), &launch),
-        (row("launch of an empty kernel + synchronize", (7.8, 9.9), 0.05), &|| {
+        (row("launch, the call alone", (3.1, 4.7), 0.01), &launch),
+        (row("launch of an empty kernel + synchronize", (7.8, 9.9), 0.01), &|| {
             launch();
             synchronize();
         }),
-        (row("64 bytes to the device, pinned", (6.6, 6.6), 0.05), &|| up(pinned, 64)),
-        (row("64 bytes to the host, pinned", (6.5, 6.5), 0.05), &|| down(pinned, 64)),
-        (row("64 bytes to the host, pageable", (8.9, 8.9), 0.05), &|| down(pageable, 64)),
-        (copy("4 MiB to the device, pageable", 4, (10.8, 11.8), 0.35), &|| up(pageable, 4 * MIB)),
-        (copy("256 MiB to the device, pageable", 256, (6.2, 7.7), 0.25), &|| up(pageable, 256 * MIB)),
-        (copy("4 MiB to the host, pageable", 4, (8.7, 11.2), 0.15), &|| down(pageable, 4 * MIB)),
-        (copy("256 MiB to the host, pageable", 256, (9.8, 14.0), 0.15), &|| down(pageable, 256 * MIB)),
-        (copy("4 MiB to the device, pinned", 4, (55.0, 55.0), 0.15), &|| up(pinned, 4 * MIB)),
-        (copy("256 MiB to the device, pinned", 256, (55.0, 55.0), 0.05), &|| up(pinned, 256 * MIB)),
-        (copy("256 MiB to the host, pinned", 256, (55.0, 55.0), 0.05), &|| down(pinned, 256 * MIB)),
-        (copy("256 MiB within the device", 256, (4300.0, 4300.0), 0.15), &within),
+        (row("64 bytes to the device, pinned", (6.6, 6.6), 0.01), &|| up(pinned, 64)),
+        (row("64 bytes to the host, pinned", (6.5, 6.5), 0.01), &|| down(pinned, 64)),
+        (row("64 bytes to the host, pageable", (8.9, 8.9), 0.01), &|| down(pageable, 64)),
+        (copy("4 MiB to the device, pageable", 4, (10.8, 11.8), 0.27), &|| up(pageable, 4 * MIB)),
+        (copy("256 MiB to the device, pageable", 256, (6.2, 7.7), 0.26), &|| up(pageable, 256 * MIB)),
+        (copy("4 MiB to the host, pageable", 4, (8.7, 11.2), 0.10), &|| down(pageable, 4 * MIB)),
+        (copy("256 MiB to the host, pageable", 256, (9.8, 14.0), 0.08), &|| down(pageable, 256 * MIB)),
+        (copy("4 MiB to the device, pinned", 4, (55.0, 55.0), 0.10), &|| up(pinned, 4 * MIB)),
+        (copy("256 MiB to the device, pinned", 256, (55.0, 55.0), 0.01), &|| up(pinned, 256 * MIB)),
+        (copy("256 MiB to the host, pinned", 256, (55.0, 55.0), 0.01), &|| down(pinned, 256 * MIB)),
+        (copy("256 MiB within the device", 256, (4300.0, 4300.0), 0.08), &within),
     ];
     println!("| what | measured, us | model, us | error |\n|---|---|---|---|");
     for (Row { what, measured, allowed }, part) in rows {

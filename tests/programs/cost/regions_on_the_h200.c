@@ -1,4 +1,4 @@
-// boomerang: checks: regions on the H200's platform take what they took on an H200, within a quarter
+// boomerang: checks: regions on the H200's platform take about what they took on an H200
 // boomerang: on: sim
 // boomerang: flags: -ldl
 #define _GNU_SOURCE
@@ -7,7 +7,7 @@
 
 #include "platform.h"
 
-/* Compares with what docs/gpu-runs.md and docs/driver.md have, in us. */
+/* Compares with the figures that docs/gpu-runs.md has for GCC's plugin and for the last run of ours, in us. */
 static void compare(const char *what, long ns, double least, double most) {
   printf("%s: %.1f us, measured %.1f to %.1f us\n", what, (double)ns / 1e3, least, most);
   double middle = (least + most) / 2;

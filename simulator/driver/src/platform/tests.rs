@@ -1,4 +1,5 @@
 use super::*;
+use proptest::prelude::*;
 use std::path::Path;
 
 const GOOD: &str = r#"queueing_us = 2.5
@@ -185,5 +186,20 @@ fn the_platforms_that_are_shipped_can_be_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("platforms");
     for file in std::fs::read_dir(folder).unwrap() {
         Description::read(&file.unwrap().path()).unwrap();
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_cut_out_or_put_in_is_read_or_refused(
+        from in 0..GOOD.len(),
+        length in 0_usize..40,
+        instead in "[-\\[\\]=\"#0-9a-z.\n ]{0,6}",
+    ) {
+        let to = (from + length).min(GOOD.len());
+        let text = [&GOOD[..from], &instead, &GOOD[to..]].concat();
+        if let Err(error) = Description::parse("p.toml", &text) {
+            prop_assert!(error.line >= 1 && error.line <= text.lines().count() + 1, "{}", error);
+        }
     }
 }

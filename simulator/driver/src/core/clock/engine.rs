@@ -42,7 +42,7 @@ impl Flow {
     /// When the rest is done if the rate stays. A millionth of a ns is what rounding has left.
     fn end(&self) -> Time {
         match self.rate > 0.0 {
-            true => self.since + (self.rest / self.rate - 1e-6).ceil().max(0.0) as Time,
+            true => self.since.saturating_add((self.rest / self.rate - 1e-6).ceil().max(0.0) as Time),
             false => Time::MAX,
         }
     }
@@ -146,7 +146,9 @@ impl Engine {
                 self.follow(id, *earlier);
             }
             if self.progress[index].missing == 0 {
-                self.release(graph, id);
+                if let Some(at) = self.release(graph, id) {
+                    self.finish(graph, id, at);
+                }
             }
         }
         let late = |at: Time| at < self.now || (at == self.now && self.chosen);
@@ -167,23 +169,28 @@ impl Engine {
         }
     }
 
-    /// All that a node comes after has happened.
-    fn release(&mut self, graph: &Graph, id: NodeId) {
+    /// All that a node comes after has happened. Returns when the node itself does, if that has come.
+    fn release(&mut self, graph: &Graph, id: NodeId) -> Option<Time> {
         let ready = self.progress[id.0 as usize].ready;
         match &graph.node(id).activity {
-            Activity::Instant => self.finish(graph, id, ready),
+            Activity::Instant => Some(ready),
             Activity::Queueing { time, .. } => {
                 self.progress[id.0 as usize].begin = Some(ready);
-                match ready + time {
-                    end if end <= self.now => self.finish(graph, id, end),
-                    end => self.agenda.push(Reverse((end, id))),
+                let end = ready + time;
+                if end <= self.now {
+                    return Some(end);
                 }
+                self.agenda.push(Reverse((end, id)));
+                None
             }
-            Activity::Copy(_) | Activity::Kernel(_) | Activity::Wait(_) => self.ready.push(id),
+            Activity::Copy(_) | Activity::Kernel(_) | Activity::Wait(_) => {
+                self.ready.push(id);
+                None
+            }
         }
     }
 
-    /// A node has happened, and so may what comes after it.
+    /// A node has happened, and so has what comes after it at once.
     fn finish(&mut self, graph: &Graph, id: NodeId, at: Time) {
         let mut done = vec![(id, at)];
         while let Some((id, at)) = done.pop() {
@@ -193,10 +200,8 @@ impl Engine {
                 let progress = &mut self.progress[follower.0 as usize];
                 progress.ready = progress.ready.max(at);
                 progress.missing -= 1;
-                match (progress.missing, &graph.node(follower).activity) {
-                    (0, Activity::Instant) => done.push((follower, progress.ready)),
-                    (0, _) => self.release(graph, follower),
-                    _ => {}
+                if progress.missing == 0 {
+                    done.extend(self.release(graph, follower).map(|at| (follower, at)));
                 }
             }
         }

@@ -10,8 +10,7 @@ use proptest::sample::Index;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 /// Three devices: two share a switch on their way from and to the host, which has less than both links.
-static PLATFORM: LazyLock<Description> = LazyLock::new(|| {
-    let text = r#"
+const PLATFORM_TEXT: &str = r#"
         [[device]]
         name = "a"
         memory = "1G"
@@ -73,8 +72,9 @@ static PLATFORM: LazyLock<Description> = LazyLock::new(|| {
         latency_us = 0
         bandwidth_gbs = 1000
     "#;
-    Description::parse("test.toml", text).unwrap()
-});
+
+static PLATFORM: LazyLock<Description> =
+    LazyLock::new(|| Description::parse("test.toml", PLATFORM_TEXT).unwrap());
 
 /// A program: operations, each behind a delay of its own thread and perhaps behind an earlier operation.
 #[derive(Clone, Debug)]
@@ -234,9 +234,40 @@ fn what_is_not_known_yet_is_asked_for_and_nothing_else() {
     let mut engine = Engine::new(&PLATFORM);
     assert_eq!(engine.run(&graph, Some(nodes[0])), Ok(()), "it ends before the kernel begins");
     assert_eq!(engine.run(&graph, Some(nodes[1])), Err(nodes[1]));
+    // The report at the end asks for nothing: what isn't known then has not ended.
+    let mut last = Engine::new(&PLATFORM);
+    assert_eq!(last.run(&graph, None), Ok(()));
+    assert_eq!((last.times(nodes[0]).is_some(), last.times(nodes[1])), (true, None));
     count.set(500).unwrap();
     assert_eq!(engine.run(&graph, Some(nodes[1])), Ok(()));
     assert_eq!(engine.end(nodes[1]), Some(5_000 + 1_000 + 500));
+}
+
+#[test]
+fn a_long_chain_of_what_takes_no_time_is_no_deep_recursion() {
+    let (mut graph, mut last) = (Graph::default(), NodeId::START);
+    for _ in 0..200_000 {
+        last = graph.add(Node {
+            activity: Activity::Queueing { thread: 0, time: 0 },
+            after: vec![last],
+            point: None,
+        });
+    }
+    let mut engine = Engine::new(&PLATFORM);
+    engine.run(&graph, Some(last)).unwrap();
+    assert_eq!(engine.end(last), Some(0));
+}
+
+#[test]
+fn a_copy_that_takes_ages_ends_at_the_end_of_time() {
+    let text = PLATFORM_TEXT.replace("bandwidth_gbs = 20", "bandwidth_gbs = 1e-300");
+    let platform: &'static Description = Box::leak(Box::new(Description::parse("ages.toml", &text).unwrap()));
+    let mut graph = Graph::default();
+    let copy = plain(Site::Host, C, 1);
+    let node = graph.add(Node { activity: copy, after: vec![NodeId::START], point: None });
+    let mut engine = Engine::new(platform);
+    engine.run(&graph, None).unwrap();
+    assert_eq!(engine.end(node), Some(u64::MAX));
 }
 
 proptest! {
