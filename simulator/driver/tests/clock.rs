@@ -190,6 +190,21 @@ fn counted_instructions_take_time_in_proportion() {
 }
 
 #[test]
+fn a_kernel_that_still_runs_and_takes_multiprocessors_away_is_waited_for() {
+    if on_the_platform("a_kernel_that_still_runs_and_takes_multiprocessors_away_is_waited_for", &[]) {
+        return;
+    }
+    let _context = Context::new();
+    let (long, short) = (kernel("count"), kernel("fixed"));
+    let (first, second) = (stream(NON_BLOCKING), stream(NON_BLOCKING));
+    let begin = mark(second);
+    assert_eq!(launch(long, 4, 300_000, first), OK);
+    assert_eq!(launch(short, 4, 0, second), OK);
+    // Behind two queueings and its launch it has half of the multiprocessors.
+    assert_eq!(between(begin, mark(second)), 2_000 + 2_000 + 20_000);
+}
+
+#[test]
 fn copies_take_latency_and_bandwidth_and_nothing_if_they_copy_nothing() {
     if on_the_platform("copies_take_latency_and_bandwidth_and_nothing_if_they_copy_nothing", &[]) {
         return;
@@ -327,6 +342,13 @@ fn a_stream_wait_comes_after_the_store_that_satisfies_it() {
     let begin = mark(second);
     hold(second, word);
     assert_eq!(between(begin, mark(second)), 0);
+    // Once more: the earlier store is not the one that the wait waits for.
+    release(word, 0);
+    let begin = mark(second);
+    hold(second, word);
+    assert_eq!(launch(kernel, 1, 0, first), OK);
+    ok!(cuStreamWriteValue64_v2(first as Handle, address(word), 1, 0));
+    assert_eq!(between(begin, mark(second)), 1_000 + 12_000);
 }
 
 #[test]

@@ -79,14 +79,12 @@ pub fn elapsed(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Result {
         return Err(Error::INVALID_HANDLE);
     }
     start.context.check()?;
-    let domain = start.context.domain;
     let (start, end) = (start.ticket(), end.ticket());
     let (start, end) = (start.ok_or(Error::INVALID_HANDLE)?, end.ok_or(Error::INVALID_HANDLE)?);
     let (Some((from, _)), Some((to, _))) = (start.done(), end.done()) else { return Err(Error::NOT_READY) };
     scheduler().seen(&start);
     scheduler().seen(&end);
-    let virtually = |ticket| scheduler().virtual_time(domain, ticket, "cuEventElapsedTime");
-    if let (Some(from), Some(to)) = (virtually(&start)?, virtually(&end)?) {
+    if let (Some(from), Some(to)) = (scheduler().virtual_time(&start), scheduler().virtual_time(&end)) {
         return milliseconds.set(((to as f64 - from as f64) / 1e6) as f32);
     }
     let forward = to.saturating_duration_since(from).as_secs_f64();

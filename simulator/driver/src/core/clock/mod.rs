@@ -111,10 +111,13 @@ impl Clock {
     }
 
     /// A stream has really passed a wait, whose condition `accepts` values: it comes after the store by a
-    /// stream since which the word has had such values, if there is one. What host and kernels store, no clock sees.
+    /// stream since which the word has had such values, if there is one. What host and kernels store, no clock
+    /// sees; but where the same value was stored twice running, somebody must have taken the first away.
     pub fn pass(&mut self, node: NodeId, word: usize, accepts: impl Fn(u64) -> bool) {
         let stores = self.stores.get(&word).map_or(&[][..], Vec::as_slice);
-        let since = stores.iter().rev().take_while(|(_, value)| accepts(*value)).last();
+        let mut later = None;
+        let lasted = |(_, value): &&(NodeId, u64)| accepts(*value) && later.replace(*value) != Some(*value);
+        let since = stores.iter().rev().take_while(lasted).last();
         self.graph.resolve(node, since.map_or(NodeId::START, |(store, _)| *store));
     }
 

@@ -5,7 +5,7 @@ use super::virtual_time::Awaited;
 use super::{DomainId, Point, QueueId, Scheduler, Ticket};
 use crate::env;
 use crate::error::{Error, Result};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// How often a blocked call looks whether it is in a deadlock.
@@ -53,12 +53,26 @@ impl Scheduler {
         let mut state = self.lock();
         for point in points {
             while !state.reached(point) {
-                let advanced = Arc::clone(&state.queues[&point.queue].advanced);
-                state = advanced.wait(state).expect("no panic under this lock");
+                state = self.await_advance(state, point);
             }
         }
         awaited.over(&mut state);
         state.check(domain)
+    }
+
+    /// Waits until an operation of a point's queue ends, unless it has come that far.
+    pub(super) fn await_advance<'a>(
+        &self,
+        state: MutexGuard<'a, super::State>,
+        point: Point,
+    ) -> MutexGuard<'a, super::State> {
+        match state.queues.get(&point.queue).filter(|_| !state.reached(point)) {
+            Some(queue) => {
+                let advanced = Arc::clone(&queue.advanced);
+                advanced.wait(state).expect("no panic under this lock")
+            }
+            None => state,
+        }
     }
 
     /// Waits for an event's recording.
@@ -99,7 +113,7 @@ impl Scheduler {
     }
 
     /// Blocks while `obstacle` names a point to wait for, with an eye on deadlocks.
-    pub(super) fn blocked_call(
+    fn blocked_call(
         &'static self,
         domain: DomainId,
         call: &'static str,

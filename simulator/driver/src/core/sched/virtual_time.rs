@@ -7,7 +7,6 @@ use super::Scheduler;
 use super::state::{Class, State};
 use super::work::{DomainId, Point, QueueId, Ticket, Work};
 use crate::core::clock::{Activity, NodeId, write_report};
-use crate::error::Result;
 use std::path::Path;
 
 /// The last operations of streams that were destroyed.
@@ -139,21 +138,15 @@ impl Scheduler {
 
     /// When an event was recorded, in ns of virtual time; `None` without a platform. Waits, in real time, until
     /// that is known: a kernel whose instructions are counted must have run.
-    pub fn virtual_time(
-        &'static self,
-        domain: DomainId,
-        ticket: &Ticket,
-        call: &'static str,
-    ) -> Result<Option<u64>> {
+    pub fn virtual_time(&self, ticket: &Ticket) -> Option<u64> {
+        let mut state = self.lock();
         loop {
-            let mut state = self.lock();
-            let (Some(clock), Some(node)) = (&mut state.clock, ticket.node.get()) else { return Ok(None) };
-            let point = match clock.time(*node) {
-                Ok(time) => return Ok(Some(time)),
-                Err(point) => point,
-            };
-            drop(state);
-            self.blocked_call(domain, call, |state| (!state.reached(point)).then_some(point))?;
+            let (clock, node) = (state.clock.as_mut()?, ticket.node.get()?);
+            match clock.time(*node) {
+                Ok(time) => return Some(time),
+                // No deadlock is looked for: a kernel may well compute for long.
+                Err(point) => state = self.await_advance(state, point),
+            }
         }
     }
 
