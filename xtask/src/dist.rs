@@ -23,7 +23,7 @@ impl Dist {
         self.folder.join("plugin")
     }
 
-    /// Holds `libcuda.so.1`.
+    /// Holds `libcuda.so.1`, and `h200.toml`, a platform to run it with.
     pub fn simulator(&self) -> PathBuf {
         self.folder.join("simulator")
     }
@@ -48,6 +48,8 @@ pub fn build() -> Result<Dist> {
     place(&layout::release().join("libboomerang.so"), &dist.plugin().join("libgomp-plugin-nvptx.so.1"))?;
     place(&layout::release().join("libcuda.so"), &dist.simulator().join("libcuda.so"))?;
     link("libcuda.so", &dist.simulator().join("libcuda.so.1"))?;
+    let platform = layout::repository().join("simulator/driver/platforms/h200.toml");
+    place(&platform, &dist.simulator().join("h200.toml"))?;
     write_if_changed(&device().join("libboomerang-device.a"), device_library()?)?;
     place(&layout::repository().join("device-runtime/boomerang.h"), &device().join("boomerang.h"))?;
     Ok(dist)

@@ -2,6 +2,7 @@
 //! names the variable, the value and what is allowed; the default then holds.
 
 use boomerang_gpu::Checks;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -18,7 +19,13 @@ pub struct Settings {
     pub failures: Vec<Failure>,
     /// `BOOMERANG_SIM_SEED`: permutes the order in which warps run; each seed is one order.
     pub seed: Option<u64>,
-    /// `BOOMERANG_SIM_MEMOPS`: whether the devices have stream memory operations.
+    /// `BOOMERANG_SIM_PLATFORM`: the platform description, a file; it says how many devices there are, their
+    /// multiprocessors and memory.
+    pub platform: Option<PathBuf>,
+    /// `BOOMERANG_SIM_REPORT`: where the timeline goes when the process ends; needs a platform.
+    pub report: Option<PathBuf>,
+    /// `BOOMERANG_SIM_MEMOPS`: whether the devices have stream memory operations. With a platform they don't
+    /// unless this is 1: what the host learns from memory comes at no time of the virtual clock.
     pub memops: bool,
     /// `BOOMERANG_SIM_DEADLOCK_MS`: how long a blocked call, or threads of a kernel that only wait for each other, may make no progress.
     pub deadlock: Duration,
@@ -49,6 +56,8 @@ impl Default for Settings {
             memory: 8 << 30,
             failures: Vec::new(),
             seed: None,
+            platform: None,
+            report: None,
             memops: true,
             deadlock: Duration::from_secs(10),
             checks: Checks::default(),
@@ -99,6 +108,16 @@ impl Settings {
             s.seed = Some(v.parse().ok()?);
             Some(())
         });
+        let path = |v: &str| (!v.is_empty()).then(|| PathBuf::from(v));
+        set("BOOMERANG_SIM_PLATFORM", "a path", &mut |v| {
+            s.platform = Some(path(v)?);
+            Some(())
+        });
+        set("BOOMERANG_SIM_REPORT", "a path", &mut |v| {
+            s.report = Some(path(v)?);
+            Some(())
+        });
+        s.memops = s.platform.is_none();
         set("BOOMERANG_SIM_MEMOPS", "0 or 1", &mut |v| {
             s.memops = flag(v)?;
             Some(())
@@ -123,6 +142,19 @@ impl Settings {
             };
             Some(())
         });
+        let given = |name: &&str| get(name).is_some();
+        match s.platform {
+            Some(_) => {
+                let idle = ["BOOMERANG_SIM_DEVICES", "BOOMERANG_SIM_SMS", "BOOMERANG_SIM_MEMORY"];
+                for name in idle.iter().filter(|name| given(name)) {
+                    complain(format!("{name}: without effect, BOOMERANG_SIM_PLATFORM describes the devices"));
+                }
+            }
+            None if s.report.take().is_some() => {
+                complain("BOOMERANG_SIM_REPORT: needs BOOMERANG_SIM_PLATFORM; no report is made".to_owned());
+            }
+            None => {}
+        }
         s
     }
 }
@@ -147,7 +179,8 @@ fn flag(value: &str) -> Option<bool> {
     }
 }
 
-fn bytes(value: &str) -> Option<u64> {
+/// Bytes, or a number with K, M, G or T.
+pub fn bytes(value: &str) -> Option<u64> {
     let shift = match value.as_bytes().last()?.to_ascii_uppercase() {
         b'K' => 10,
         b'M' => 20,
@@ -196,6 +229,21 @@ mod tests {
         assert_eq!(s.checks, Checks { uninitialized: true, races: true });
         assert_eq!((s.memory, s.memops, s.eager), (2 << 30, false, true));
         assert_eq!(s.failures[1], Failure { call: "cuMemAlloc_v2".into(), from: 3, code: 2 });
+    }
+
+    #[test]
+    fn a_platform_describes_the_devices_and_takes_stream_memory_operations_away() {
+        let (s, lines) = read(&[("BOOMERANG_SIM_PLATFORM", "p.toml"), ("BOOMERANG_SIM_SMS", "8")]);
+        assert!(!s.memops && s.platform.is_some());
+        assert!(lines.len() == 1 && lines[0].starts_with("BOOMERANG_SIM_SMS"));
+        let (s, _) = read(&[("BOOMERANG_SIM_PLATFORM", "p.toml"), ("BOOMERANG_SIM_MEMOPS", "1")]);
+        assert!(s.memops);
+    }
+
+    #[test]
+    fn a_report_without_a_platform_is_not_made() {
+        let (s, lines) = read(&[("BOOMERANG_SIM_REPORT", "r.json")]);
+        assert_eq!((s.report, lines.len()), (None, 1));
     }
 
     #[test]

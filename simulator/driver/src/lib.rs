@@ -9,4 +9,5 @@ mod env;
 pub mod error;
 pub mod exports;
 mod guard;
+pub mod platform;
 pub mod types;

@@ -54,7 +54,11 @@ pub fn query(event: CUevent) -> Result {
     event.context.check()?;
     match event.ticket() {
         None => Ok(()),
-        Some(ticket) => ticket.done().map_or(Err(Error::NOT_READY), |d| d.1),
+        Some(ticket) => {
+            let (_, result) = ticket.done().ok_or(Error::NOT_READY)?;
+            scheduler().seen(&ticket);
+            result
+        }
     }
 }
 
@@ -77,8 +81,13 @@ pub fn elapsed(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Result {
     start.context.check()?;
     let (start, end) = (start.ticket(), end.ticket());
     let (start, end) = (start.ok_or(Error::INVALID_HANDLE)?, end.ok_or(Error::INVALID_HANDLE)?);
-    let (Some((start, _)), Some((end, _))) = (start.done(), end.done()) else { return Err(Error::NOT_READY) };
-    let forward = end.saturating_duration_since(start).as_secs_f64();
-    let backward = start.saturating_duration_since(end).as_secs_f64();
+    let (Some((from, _)), Some((to, _))) = (start.done(), end.done()) else { return Err(Error::NOT_READY) };
+    scheduler().seen(&start);
+    scheduler().seen(&end);
+    if let (Some(from), Some(to)) = (scheduler().virtual_time(&start), scheduler().virtual_time(&end)) {
+        return milliseconds.set(((to as f64 - from as f64) / 1e6) as f32);
+    }
+    let forward = to.saturating_duration_since(from).as_secs_f64();
+    let backward = from.saturating_duration_since(to).as_secs_f64();
     milliseconds.set(((forward - backward) * 1e3) as f32)
 }

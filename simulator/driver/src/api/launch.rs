@@ -1,16 +1,18 @@
 //! Launching kernels and host functions, and what fits on a multiprocessor.
 
 use crate::c::{In, Out};
+use crate::core::clock::{self, Activity, KernelTime};
 use crate::core::module::{Function, find_function};
 use crate::core::sched::{KernelControl, Task, Work, scheduler};
 use crate::core::stream::find;
 use crate::core::{copy, counts, process};
 use crate::error::{Error, Result};
+use crate::platform;
 use crate::types::{CUfunction, CUhostFn, CUlaunchConfig, CUoccupancyB2DSize, CUstream};
 use boomerang_gpu::{FaultKind, Kernel, Launch, run_grid_observed};
 use std::ffi::{c_int, c_uint, c_void};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 /// `cuLaunchKernel`
 #[expect(clippy::too_many_arguments)] // the driver's parameters
@@ -79,6 +81,8 @@ fn launch(
     }
     check_dimensions(&function, grid, block, shared)?;
     let params = parameter_buffer(&function, parameters, extra)?;
+    let counted = Arc::new(OnceLock::new());
+    let activity = activity(&function, grid, &counted)?;
     // Relaxed: the flag orders nothing, see `cuFuncLoad`.
     if !function.loaded.load(Ordering::Relaxed) {
         scheduler().await_lazy_load(stream.context.domain, "cuLaunchKernel (loads the function)")?;
@@ -92,7 +96,10 @@ fn launch(
     let body = move |start: Result| {
         start?;
         let launch = Launch { kernel: &kernel, grid, block, dynamic_shared: shared, params: &params };
-        match run_grid_observed(&launch, &cancel, &effects) {
+        let outcome = run_grid_observed(&launch, &cancel, &effects);
+        // A kernel that failed has no count; it must have one to be over.
+        counted.get_or_init(|| outcome.as_ref().map_or(0, |stats| stats.thread_instructions));
+        match outcome {
             Ok(stats) => {
                 counts::add_instructions(stats.warp_instructions);
                 Ok(())
@@ -111,8 +118,29 @@ fn launch(
             }
         }
     };
-    let task = Task { what, kernel: Some(control), tell: false, body: Box::new(body) };
+    let task = Task { what, kernel: Some(control), activity, tell: false, body: Box::new(body) };
     scheduler().submit(stream.queue, Work::Task(task)).map(drop)
+}
+
+/// What a launch is to the virtual clock; `counted` will hold the instructions of its threads.
+fn activity(function: &Function, grid: [u32; 3], counted: &Arc<OnceLock<u64>>) -> Result<Activity> {
+    let Some(platform) = platform::description()? else { return Ok(Activity::Instant) };
+    let (name, device) = (function.kernel()?.name(), function.context.device.ordinal);
+    let described = &platform.devices[device];
+    let time = match platform.kernels.get(name) {
+        Some(time) => KernelTime::Fixed(*time),
+        None if described.rate.is_some() => KernelTime::Counted(Arc::clone(counted)),
+        None if platform.require_costs => {
+            let (file, key, device) = (&platform.file, "instructions_per_second", &described.name);
+            eprintln!(
+                "boomerang-sim: kernel {name} has no cost: {file} has no time for it and no {key} for {device}"
+            );
+            return Err(Error::NOT_SUPPORTED);
+        }
+        None => KernelTime::Fixed(0),
+    };
+    let blocks = grid.iter().map(|n| u64::from(*n)).product();
+    Ok(Activity::Kernel(clock::Kernel { name: name.into(), device, blocks, time }))
 }
 
 /// The limits of a launch on sm_90.

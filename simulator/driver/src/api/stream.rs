@@ -1,6 +1,7 @@
 //! Streams.
 
 use crate::c::Out;
+use crate::core::clock::Activity;
 use crate::core::sched::{Task, Work, scheduler};
 use crate::core::stream::{self, NON_BLOCKING, find, find_anywhere};
 use crate::core::{context, event, process};
@@ -77,7 +78,13 @@ pub fn add_callback(
         process::host_function(|| unsafe { callback(handle, status, data as *mut c_void) });
         Ok(())
     };
-    let task = Task { what: "callback".to_owned(), kernel: None, tell: true, body: Box::new(body) };
+    let task = Task {
+        what: "callback".to_owned(),
+        kernel: None,
+        activity: Activity::Instant,
+        tell: true,
+        body: Box::new(body),
+    };
     scheduler().submit(stream.queue, Work::Task(task)).map(drop)
 }
 

@@ -1,8 +1,10 @@
 //! Copies and fills: checking them, and what a stream does for them.
 
+use super::clock::{self, Activity};
 use super::device::platform;
 use super::sched::{QueueId, Task, Work, scheduler};
 use crate::error::{Error, Result};
+use crate::platform::Site;
 use boomerang_gpu::{AccessError, Kind};
 
 /// What an address is, to the order of copies.
@@ -95,13 +97,19 @@ impl Copy {
             return Ok(());
         }
         let (to, from) = (self.place(&self.to)?, self.place(&self.from)?);
+        let activity = Activity::Copy(clock::Copy {
+            from: site(self.from.address),
+            to: site(self.to.address),
+            bytes: self.width * self.height * self.depth,
+            pageable: from == Place::Pageable || to == Place::Pageable,
+        });
         let copy = *self;
         let wait = match until {
             Return::Done => to != Place::Device || from != Place::Device,
             Return::Enqueued => to == Place::Pageable,
         };
         if wait {
-            return scheduler().run(queue, task("copy", move || copy.perform()), "cuMemcpy");
+            return scheduler().run(queue, timed("copy", activity, move || copy.perform()), "cuMemcpy");
         }
         let body: Box<dyn FnOnce() -> Result + Send> = if from == Place::Pageable {
             let (copy, staged) = self.stage();
@@ -113,7 +121,7 @@ impl Copy {
         } else {
             Box::new(move || copy.perform())
         };
-        scheduler().submit(queue, task("copy", body)).map(drop)
+        scheduler().submit(queue, timed("copy", activity, body)).map(drop)
     }
 
     /// Reads the source now; the copy returned reads from the buffer returned.
@@ -167,6 +175,14 @@ pub fn place(address: u64, extent: u64, role: Role) -> Result<Place> {
     }
 }
 
+/// Where an address lies.
+fn site(address: u64) -> Site {
+    match platform().memory.lookup(address) {
+        Some(a) if a.kind == Kind::Device => Site::Device(a.device),
+        _ => Site::Host,
+    }
+}
+
 /// Has `queue` fill `height` rows of `width` elements.
 pub fn fill<T: std::marker::Copy + Send + 'static>(
     queue: QueueId,
@@ -194,18 +210,27 @@ pub fn fill<T: std::marker::Copy + Send + 'static>(
         }
         Ok(())
     };
+    let (here, pageable) = (site(to), place == Place::Pageable);
+    let activity = Activity::Copy(clock::Copy { from: here, to: here, bytes: row * height, pageable });
+    let work = timed("memset", activity, body);
     match place {
-        Place::Device => scheduler().submit(queue, task("memset", body)).map(drop),
+        Place::Device => scheduler().submit(queue, work).map(drop),
         // Asynchronous "except when the target is pinned host memory" (cuda.h).
-        Place::Pinned | Place::Pageable => scheduler().run(queue, task("memset", body), "cuMemset"),
+        Place::Pinned | Place::Pageable => scheduler().run(queue, work, "cuMemset"),
     }
 }
 
-/// A task that is no kernel.
+/// A task that is no kernel and takes no virtual time.
 pub fn task(what: &str, body: impl FnOnce() -> Result + Send + 'static) -> Work {
+    timed(what, Activity::Instant, body)
+}
+
+/// A task that is no kernel.
+fn timed(what: &str, activity: Activity, body: impl FnOnce() -> Result + Send + 'static) -> Work {
     Work::Task(Task {
         what: what.to_owned(),
         kernel: None,
+        activity,
         tell: false,
         body: Box::new(move |start| start.and_then(|()| body())),
     })

@@ -3,6 +3,7 @@
 use super::context::Context;
 use crate::env::{Settings, settings};
 use crate::error::{Error, Result};
+use crate::platform::{self, Description};
 use boomerang_gpu::{DeviceConfig, Memory};
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -42,11 +43,16 @@ pub struct Platform {
 static PLATFORM: OnceLock<Platform> = OnceLock::new();
 
 impl Platform {
-    fn new(settings: &Settings) -> Result<Platform> {
-        if settings.devices == 0 {
+    fn new(settings: &Settings, description: Option<&Description>) -> Result<Platform> {
+        // Multiprocessors and bytes of memory of each device.
+        let sizes: Vec<(u32, u64)> = match description {
+            Some(description) => description.devices.iter().map(|d| (d.multiprocessors, d.memory)).collect(),
+            None => vec![(settings.sms, settings.memory); settings.devices],
+        };
+        if sizes.is_empty() {
             return Err(Error::NO_DEVICE);
         }
-        let capacities = vec![settings.memory; settings.devices];
+        let capacities: Vec<u64> = sizes.iter().map(|(_, memory)| *memory).collect();
         let tracked = |mut memory: Memory| match settings.checks.uninitialized {
             true => memory.track_writes().map(|()| memory),
             false => Ok(memory),
@@ -56,20 +62,23 @@ impl Platform {
             Error::OPERATING_SYSTEM
         })?;
         let memory = Arc::new(memory);
-        let device = |ordinal| {
+        let device = |(ordinal, (multiprocessors, _))| {
+            let default = DeviceConfig::default();
             let config = DeviceConfig {
                 ordinal,
-                multiprocessors: settings.sms,
+                multiprocessors,
                 seed: settings.seed.unwrap_or(0),
                 deadlock: settings.deadlock,
                 stalled: |report| eprintln!("boomerang-sim: {report}"),
                 checks: settings.checks,
-                ..DeviceConfig::default()
+                // What kernels count must not depend on how the system schedules threads.
+                workers: if description.is_some() { 1 } else { default.workers },
+                ..default
             };
             let gpu = boomerang_gpu::Device::new(config, Arc::clone(&memory));
             Device { ordinal, gpu, primary: Mutex::default() }
         };
-        let devices = (0..settings.devices).map(device).collect();
+        let devices = sizes.into_iter().enumerate().map(device).collect();
         Ok(Platform { memory, devices })
     }
 }
@@ -79,7 +88,7 @@ pub fn initialize() -> Result {
     static ONCE: Mutex<()> = Mutex::new(());
     let _once = ONCE.lock().expect("no panic under this lock");
     if PLATFORM.get().is_none() {
-        let made = PLATFORM.set(Platform::new(settings())?);
+        let made = PLATFORM.set(Platform::new(settings(), platform::description()?)?);
         debug_assert!(made.is_ok(), "only this function sets it, under its lock");
         super::process::ready();
     }

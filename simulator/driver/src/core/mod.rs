@@ -1,6 +1,7 @@
 //! What the entry points stand on: state and rules, without C.
 
 pub mod caller;
+pub mod clock;
 pub mod context;
 pub mod copy;
 pub mod counts;

@@ -51,6 +51,10 @@ pub fn ready() {
     }
     extern "C" fn exit() {
         super::context::flush_all();
+        // Not in a forked child, which has nothing to tell. Acquire: as in `check_alive`.
+        if let (READY, Some(file)) = (PHASE.load(Ordering::Acquire), &crate::env::settings().report) {
+            super::sched::scheduler().report(file);
+        }
         let _ = PHASE.compare_exchange(READY, ENDED, Ordering::AcqRel, Ordering::Acquire);
     }
     // SAFETY: both take functions that live as long as this library, which is never unloaded while they

@@ -1,10 +1,11 @@
 //! Calls that wait: for points of queues, for events, for a context at rest.
 
 use super::report::Stall;
+use super::virtual_time::Awaited;
 use super::{DomainId, Point, QueueId, Scheduler, Ticket};
 use crate::env;
 use crate::error::{Error, Result};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// How often a blocked call looks whether it is in a deadlock.
@@ -35,25 +36,43 @@ impl Scheduler {
         if q.class == super::Class::Legacy {
             points.extend(state.before(queue));
         }
+        let awaited = Awaited::queue(&state, queue);
         drop(state);
-        self.wait_points(domain, points)
+        self.wait_points(domain, points, awaited)
     }
 
     /// Waits until all work that the context holds now is done.
     pub fn wait_domain(&self, domain: DomainId) -> Result {
-        let points = self.lock().snapshot(domain, |_| true);
-        self.wait_points(domain, points)
+        let state = self.lock();
+        let (points, awaited) = (state.snapshot(domain, |_| true), Awaited::domain(&state, domain));
+        drop(state);
+        self.wait_points(domain, points, awaited)
     }
 
-    pub(super) fn wait_points(&self, domain: DomainId, points: Vec<Point>) -> Result {
+    fn wait_points(&self, domain: DomainId, points: Vec<Point>, awaited: Awaited) -> Result {
         let mut state = self.lock();
         for point in points {
             while !state.reached(point) {
-                let advanced = Arc::clone(&state.queues[&point.queue].advanced);
-                state = advanced.wait(state).expect("no panic under this lock");
+                state = self.await_advance(state, point);
             }
         }
+        awaited.over(&mut state);
         state.check(domain)
+    }
+
+    /// Waits until an operation of a point's queue ends, unless it has come that far.
+    pub(super) fn await_advance<'a>(
+        &self,
+        state: MutexGuard<'a, super::State>,
+        point: Point,
+    ) -> MutexGuard<'a, super::State> {
+        match state.queues.get(&point.queue).filter(|_| !state.reached(point)) {
+            Some(queue) => {
+                let advanced = Arc::clone(&queue.advanced);
+                advanced.wait(state).expect("no panic under this lock")
+            }
+            None => state,
+        }
     }
 
     /// Waits for an event's recording.
@@ -61,7 +80,10 @@ impl Scheduler {
         let mut state = self.lock();
         loop {
             match ticket.done() {
-                Some((_, result)) => return result,
+                Some((_, result)) => {
+                    Awaited::ticket(ticket).over(&mut state);
+                    return result;
+                }
                 None => state = ticket.reached.wait(state).expect("no panic under this lock"),
             }
         }
@@ -70,11 +92,14 @@ impl Scheduler {
     /// What `cuMemFree` and others do on hardware: wait for every wait and kernel of the context that is
     /// pending now. This is where programs deadlock, so this is where the simulator looks for it.
     pub fn quiesce(&'static self, domain: DomainId, call: &'static str) -> Result {
-        let points = self.lock().snapshot(domain, |_| true);
-        if points.is_empty() {
-            return Ok(());
+        let state = self.lock();
+        let (points, awaited) = (state.snapshot(domain, |_| true), Awaited::domain(&state, domain));
+        drop(state);
+        if !points.is_empty() {
+            self.blocked_call(domain, call, |state| points.iter().copied().find(|p| !state.reached(*p)))?;
         }
-        self.blocked_call(domain, call, |state| points.iter().copied().find(|p| !state.reached(*p)))
+        awaited.over(&mut self.lock());
+        Ok(())
     }
 
     /// What the first launch of a lazily loaded function does on hardware: wait until no stream wait is

@@ -9,6 +9,7 @@ mod report;
 mod state;
 #[cfg(test)]
 mod tests;
+mod virtual_time;
 mod work;
 mod workers;
 
@@ -16,9 +17,12 @@ pub use blocking::Blocked;
 pub use state::Class;
 pub use work::{Condition, DomainId, KernelControl, Point, QueueId, Task, Ticket, WaitWord, Word, Work};
 
+use crate::core::clock::Clock;
 use crate::error::{Error, Result};
+use crate::platform;
 use state::State;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use virtual_time::Awaited;
 use work::Job;
 
 /// See the module.
@@ -34,7 +38,13 @@ pub struct Scheduler {
 /// The process's scheduler.
 pub fn scheduler() -> &'static Scheduler {
     static SCHEDULER: std::sync::OnceLock<Scheduler> = std::sync::OnceLock::new();
-    SCHEDULER.get_or_init(Scheduler::default)
+    SCHEDULER.get_or_init(|| {
+        // With a wrong platform there are no devices, and so no work.
+        let clock = platform::description().ok().flatten().map(Clock::new);
+        let scheduler = Scheduler::default();
+        scheduler.lock().clock = clock;
+        scheduler
+    })
 }
 
 impl Scheduler {
@@ -76,23 +86,29 @@ impl Scheduler {
     pub fn run(&'static self, queue: QueueId, work: Work, call: &'static str) -> Result {
         let mut state = self.lock();
         let point = state.push(queue, work)?;
-        let domain = state.queues[&queue].domain;
+        let (domain, awaited) = (state.queues[&queue].domain, Awaited::queue(&state, queue));
         let mut jobs = state.pump(vec![queue]);
         let own = jobs.iter().position(|j| j.queue == queue).map(|i| jobs.swap_remove(i));
         self.settle(state, jobs);
         if let Some(job) = own {
             self.execute(job);
         }
-        self.wait_copy(domain, point, call)
+        self.wait_copy(domain, point, call)?;
+        awaited.over(&mut self.lock());
+        Ok(())
     }
 
     /// Whether everything submitted to a queue is complete, by the legacy stream's rules where it is one.
     pub fn idle(&self, queue: QueueId) -> Result<bool> {
-        let state = self.lock();
+        let mut state = self.lock();
         let Some(q) = state.queues.get(&queue) else { return Err(Error::INVALID_HANDLE) };
         state.check(q.domain)?;
         let earlier = q.class == Class::Legacy && !state.before(queue).is_empty();
-        Ok(q.completed == q.submitted && !earlier)
+        let idle = q.completed == q.submitted && !earlier;
+        if idle {
+            Awaited::queue(&state, queue).over(&mut state);
+        }
+        Ok(idle)
     }
 
     /// A context's sticky error.
@@ -111,10 +127,12 @@ impl Scheduler {
     pub fn destroy_domain(&'static self, domain: DomainId) {
         self.poison(domain, Error::CONTEXT_IS_DESTROYED);
         let mut state = self.lock();
+        let awaited = Awaited::domain(&state, domain);
         while state.anything_runs(domain) {
             let changed = Arc::clone(&state.domains[&domain].changed);
             state = changed.wait(state).expect("no panic under this lock");
         }
+        awaited.over(&mut state);
         state.remove_domain(domain);
     }
 

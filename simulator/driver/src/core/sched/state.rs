@@ -1,6 +1,8 @@
 //! The scheduler's state machine: which operation of which queue may run. Pure: no threads, no waiting.
 
+use super::virtual_time::Gone;
 use super::work::{DomainId, Job, KernelControl, Point, QueueId, Task, Ticket, WaitWord, Work};
+use crate::core::clock::{Clock, NodeId};
 use crate::error::{Error, Result};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar};
@@ -23,6 +25,8 @@ pub(super) struct Operation {
     pub order: u64,
     /// Legacy-stream rules: must be reached first.
     pub after: Vec<Point>,
+    /// On the virtual clock.
+    pub node: NodeId,
 }
 
 pub(super) struct Running {
@@ -45,6 +49,8 @@ pub(super) struct Queue {
     pub waiters: Vec<QueueId>,
     /// The stream was destroyed: goes when empty.
     pub retired: bool,
+    /// The last operation on the virtual clock.
+    pub last: NodeId,
     /// Notified at every completion.
     pub advanced: Arc<Condvar>,
 }
@@ -60,6 +66,8 @@ pub(super) struct Domain {
     pub channels: usize,
     /// Notified when a wait or kernel of the domain begins or ends.
     pub changed: Arc<Condvar>,
+    /// The last operations of destroyed streams on the virtual clock.
+    pub gone: Gone,
 }
 
 pub(super) struct PendingWait {
@@ -80,6 +88,8 @@ pub struct State {
     pub(super) waits: Vec<PendingWait>,
     /// Queues whose head may not start because of a wait of their channel, since when.
     pub(super) held: HashMap<QueueId, Instant>,
+    /// With a platform.
+    pub(super) clock: Option<Clock>,
     next: u64,
 }
 
@@ -91,8 +101,15 @@ impl State {
 
     pub(super) fn add_domain(&mut self, channels: usize) -> DomainId {
         let id = self.number();
-        let domain =
-            Domain { dead: None, legacy: 0, queues: Vec::new(), made: 0, channels, changed: Arc::default() };
+        let domain = Domain {
+            dead: None,
+            legacy: 0,
+            queues: Vec::new(),
+            made: 0,
+            channels,
+            changed: Arc::default(),
+            gone: Gone::default(),
+        };
         self.domains.insert(id, domain);
         let name = "default stream".to_owned();
         let legacy = self.add_queue(id, Class::Legacy, name).expect("the domain was just inserted");
@@ -102,6 +119,7 @@ impl State {
 
     pub(super) fn add_queue(&mut self, domain: DomainId, class: Class, name: String) -> Result<QueueId> {
         let id = self.number();
+        let last = self.place_stream(domain, id);
         let owner = self.domains.get_mut(&domain).ok_or(Error::CONTEXT_IS_DESTROYED)?;
         let channel = owner.made % owner.channels;
         owner.made += 1;
@@ -117,6 +135,7 @@ impl State {
             running: None,
             waiters: Vec::new(),
             retired: false,
+            last,
             advanced: Arc::default(),
         };
         self.queues.insert(id, queue);
@@ -178,8 +197,10 @@ impl State {
         let (after, order) = (self.before(id), self.number());
         let domain = self.queues.get(&id).ok_or(Error::INVALID_HANDLE)?.domain;
         self.check(domain)?;
+        let node = self.place(id, &work);
         let queue = self.queues.get_mut(&id).expect("looked up above");
-        queue.operations.push_back(Operation { work, order, after });
+        queue.last = node;
+        queue.operations.push_back(Operation { work, order, after, node });
         queue.submitted += 1;
         Ok(Point { queue: id, seq: queue.submitted })
     }
@@ -227,7 +248,10 @@ impl State {
                 }
                 return false;
             }
-            Work::Wait(_) => {
+            Work::Wait(wait) => {
+                if let Some(clock) = &mut self.clock {
+                    clock.pass(head.node, wait.word.host, |value| wait.accepts(value));
+                }
                 self.waits.retain(|w| w.queue != id);
                 todo.extend(self.held.drain().map(|(queue, _)| queue));
             }
@@ -239,7 +263,12 @@ impl State {
                 return false;
             }
             Work::After(_) => {}
-            Work::Write(word, value) => word.store(*value),
+            Work::Write(word, value) => {
+                word.store(*value);
+                if let Some(clock) = &mut self.clock {
+                    clock.store(word.host, *value, head.node);
+                }
+            }
             Work::Record(ticket) => todo.extend(ticket.complete(Ok(()))),
             Work::Task(_) => {
                 jobs.push(self.start(id));
@@ -323,6 +352,9 @@ impl State {
             }
             queue.completed += queue.operations.len() as u64;
             for operation in queue.operations.drain(..) {
+                if let Some(clock) = &mut self.clock {
+                    clock.cancel(operation.node);
+                }
                 match operation.work {
                     Work::Record(ticket) => todo.extend(ticket.complete(Err(error))),
                     Work::Task(Task { tell: true, body, .. }) => {
@@ -344,6 +376,7 @@ impl State {
     pub(super) fn retire(&mut self, id: QueueId) {
         if let Some(queue) = self.queues.get_mut(&id) {
             queue.retired = true;
+            self.remember_last(id);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::state::{Class, State};
 use super::work::{Condition, Job, QueueId, Task, WaitWord, Word, Work};
+use crate::core::clock::Activity;
 use crate::error::Error;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +28,13 @@ fn task(log: &Log, number: usize) -> Work {
         log.lock().unwrap().push(number);
         Ok(())
     };
-    Work::Task(Task { what: String::new(), kernel: None, tell: false, body: Box::new(body) })
+    Work::Task(Task {
+        what: String::new(),
+        kernel: None,
+        activity: Activity::Instant,
+        tell: false,
+        body: Box::new(body),
+    })
 }
 
 /// Runs one of the jobs that may run now.

@@ -1,5 +1,6 @@
 //! What streams hold: operations, the tickets that events hand out, the words that waits watch.
 
+use crate::core::clock::{Activity, NodeId};
 use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
@@ -42,6 +43,8 @@ pub struct Task {
     pub what: String,
     /// A kernel's controls.
     pub kernel: Option<KernelControl>,
+    /// What it is to the virtual clock.
+    pub activity: Activity,
     /// Run the body even when the context is lost, to tell it so: `cuStreamAddCallback`.
     pub tell: bool,
     /// The work; an error loses the context.
@@ -123,7 +126,12 @@ pub struct WaitWord {
 impl WaitWord {
     /// Whether the stream may go on.
     pub fn satisfied(&self) -> bool {
-        let (now, value) = (self.word.load(), self.value);
+        self.accepts(self.word.load())
+    }
+
+    /// Whether the stream may go on once the word has this value.
+    pub fn accepts(&self, now: u64) -> bool {
+        let value = self.value;
         match (self.condition, self.word.wide) {
             (Condition::Geq, true) => now.wrapping_sub(value) as i64 >= 0,
             (Condition::Geq, false) => (now as u32).wrapping_sub(value as u32) as i32 >= 0,
@@ -141,6 +149,8 @@ impl WaitWord {
 #[derive(Default)]
 pub struct Ticket {
     done: OnceLock<(Instant, Result)>,
+    /// Where it is on the virtual clock, if there is one, from the moment when it is enqueued.
+    pub(super) node: OnceLock<NodeId>,
     /// Queues whose head is `After` this.
     pub(super) waiters: Mutex<Vec<QueueId>>,
     /// Waited on with the scheduler's lock.
