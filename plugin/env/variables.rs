@@ -135,8 +135,10 @@ pub const VARIABLES: &[Variable] = &[
         name: "BOOMERANG_HEAP",
         allowed: "a number of bytes from 131072 to 2^36",
         default: "64 MiB, or 1/64 of the device's memory where that is less",
-        help: "Device memory for malloc in device code, with heap in BOOMERANG_PTX_OPT. It is allocated as the first program image is loaded that has malloc; what has \
-               no room in it comes from the CUDA driver's own heap (8 MiB).",
+        help: "Device memory for malloc in device code, with heap in BOOMERANG_PTX_OPT. It is allocated as the first program image is \
+               loaded that has malloc, with 0.4 % more for what tells which of it is in use. What has no room in it comes from the CUDA \
+               driver's own heap (8 MiB). GOMP_DEBUG=1 tells at the end how much was in use at most, how many requests there was no \
+               room for, and what was not freed.",
         apply: |settings, value| {
             settings.heap_bytes =
                 Some(value.trim().parse().ok().filter(|bytes| (131072..=1 << 36).contains(bytes))?);
@@ -147,7 +149,9 @@ pub const VARIABLES: &[Variable] = &[
         name: "BOOMERANG_HEAP_CHECK",
         allowed: "0, 1",
         default: "0",
-        help: "With heap in BOOMERANG_PTX_OPT, 1 ends a kernel that frees what is not allocated, or is freed already. Otherwise such a free does nothing.",
+        help: "With heap in BOOMERANG_PTX_OPT, 1 ends a kernel that frees memory which is not allocated or is freed already, or which it has \
+               written in front of. Otherwise a free of what is not allocated does nothing. Memory that is not the heap's is given \
+               to the CUDA driver's free, either way.",
         apply: |settings, value| {
             settings.heap_check = match value {
                 "0" => false,

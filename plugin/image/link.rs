@@ -174,18 +174,24 @@ fn add_heap<'a>(
     if !env::settings().ptx_passes.heap {
         return (texts, false);
     }
-    let mut objects = 0;
-    for text in &mut texts {
-        if let Some(redirected) = text.to_str().ok().and_then(heap::redirect) {
+    let objects: Option<Vec<&str>> = texts.iter().map(|text| text.to_str().ok()).collect();
+    let redirected = objects.ok_or(heap::Kept::UnknownForm).and_then(|objects| heap::redirect(&objects));
+    let redirected = match redirected {
+        Ok(redirected) => redirected,
+        Err(kept) => {
+            host::debug(|| format!("offload image {}: the driver's heap stays: {kept}", image.name));
+            return (texts, false);
+        }
+    };
+    let objects = redirected.iter().flatten().count();
+    for (text, redirected) in texts.iter_mut().zip(redirected) {
+        if let Some(redirected) = redirected {
             *text = owned(redirected);
-            objects += 1;
         }
     }
     host::debug(|| format!("offload image {}: heap put into {objects} objects", image.name));
-    if objects > 0 {
-        texts.push(owned(heap::runtime(device.attrs.compute_capability).into()));
-    }
-    (texts, objects > 0)
+    texts.push(owned(heap::runtime(device.attrs.compute_capability).into()));
+    (texts, true)
 }
 
 /// A text that was made from C strings.
