@@ -93,6 +93,8 @@ pub struct Settings {
     pub helpers: usize,
     /// `GOMP_NVPTX_JIT`: the JIT's optimization level, or `None` for its own default.
     pub jit_optimization: Option<u32>,
+    /// `BOOMERANG_REGISTERS`: the most registers for each GPU thread, or `None` for the JIT's own choice.
+    pub registers: Option<u32>,
     /// `BOOMERANG_PTX_OPT`
     pub ptx_passes: PtxPasses,
     /// `BOOMERANG_HEAP`: bytes of the heap for device code, or `None` for the default.
@@ -125,6 +127,7 @@ impl Default for Settings {
             inline_bytes: 2048,
             helpers: 0,
             jit_optimization: None,
+            registers: None,
             ptx_passes: PtxPasses::DEFAULT,
             heap_bytes: None,
             heap_check: false,
@@ -293,6 +296,8 @@ mod tests {
             ("BOOMERANG_WAIT", "Spin"),
             ("BOOMERANG_PTX_OPT", "1"),
             ("BOOMERANG_PTX_OPT", "heap,0"),
+            ("BOOMERANG_REGISTERS", "15"),
+            ("BOOMERANG_REGISTERS", "256"),
             ("BOOMERANG_PTX_OPT", "prune,"),
             ("BOOMERANG_HEAP", "1G"),
             ("BOOMERANG_HEAP", "0"),
@@ -322,6 +327,7 @@ mod tests {
     fn right_values_are_taken() {
         assert_eq!(parse_one("BOOMERANG_DEVICE", "sim").0.device, DeviceChoice::Simulator);
         assert_eq!(parse_one("BOOMERANG_WAIT", "poll").0.wait, WaitPolicy::Poll);
+        assert_eq!(parse_one("BOOMERANG_REGISTERS", "40").0.registers, Some(40));
         assert_eq!(parse_one("GOMP_NVPTX_JIT", " -O0").0.jit_optimization, Some(0));
         assert_eq!(parse_one("GOMP_NVPTX_JIT", "-O1 -O4").0.jit_optimization, Some(4));
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "0").0.ptx_passes, PtxPasses::NONE);

@@ -140,8 +140,8 @@ pub struct Linker {
 }
 
 impl Linker {
-    /// `cuLinkCreate`. `optimization`: 0 to 4, or the JIT's default.
-    pub fn new(driver: &'static Driver, optimization: Option<u32>) -> Result<Linker> {
+    /// `cuLinkCreate`. `optimization`: 0 to 4, and `registers`: the most for each thread, or the JIT's defaults.
+    pub fn new(driver: &'static Driver, optimization: Option<u32>, registers: Option<u32>) -> Result<Linker> {
         use CUjit_option::*;
         let mut log = vec![0; LOG_BYTES];
         let number = |value: usize| ptr::without_provenance_mut::<c_void>(value);
@@ -150,6 +150,7 @@ impl Linker {
             (CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, number(LOG_BYTES)),
         ];
         options.extend(optimization.map(|level| (CU_JIT_OPTIMIZATION_LEVEL, number(level as usize))));
+        options.extend(registers.map(|most| (CU_JIT_MAX_REGISTERS, number(most as usize))));
         let (mut names, mut values): (Vec<_>, Vec<_>) = options.into_iter().unzip();
         let mut state = ptr::null_mut();
         // SAFETY: both arrays have the length given; the log and the values live as long as the link.

@@ -123,8 +123,8 @@ pub const VARIABLES: &[Variable] = &[
         default: "prune",
         help: "What is done to the program's device code before the driver's PTX compiler gets it; 0 is nothing. prune leaves out what \
                target regions cannot reach: the code is ready several times sooner, and most kernels need fewer registers. fences \
-               makes libgomp's memory fences wait for the threads of the device only and not for the host; the program's own \
-               fences stay as they are. heap gives malloc and free in device code a heap of ours, which many threads can use at \
+               makes libgomp's memory fences wait for the threads of the device only and not for the host, in loops for those of \
+               the team only, and leaves out those that do nothing more; the program's own fences stay as they are. heap gives malloc and free in device code a heap of ours, which many threads can use at \
                once, and whose memory can be copied (see BOOMERANG_HEAP). fences and heap have been tested on the simulator only.",
         apply: |settings, value| {
             settings.ptx_passes = PtxPasses::named(value)?;
@@ -158,6 +158,17 @@ pub const VARIABLES: &[Variable] = &[
                 "1" => true,
                 _ => return None,
             };
+            Some(())
+        },
+    },
+    Variable {
+        name: "BOOMERANG_REGISTERS",
+        allowed: "a number from 16 to 255",
+        default: "the CUDA driver's choice",
+        help: "The most registers that device code may use for each GPU thread. With fewer of them more teams fit on a multiprocessor at \
+               once, but values that find no register go through memory. It holds for all device code of the program.",
+        apply: |settings, value| {
+            settings.registers = Some(value.trim().parse().ok().filter(|most| (16..=255).contains(most))?);
             Some(())
         },
     },

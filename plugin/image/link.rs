@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use super::cache::{Cache, Key};
+use super::fences::{self, Fences};
 use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
-use super::{Descriptor, Protocol, fences, heap, inject};
+use super::{Descriptor, Protocol, heap, inject};
 use crate::abi::host;
 use crate::device::{Device, registry};
 use crate::driver::module::Linker;
@@ -68,7 +69,8 @@ pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<Linked> {
 
 /// Has the JIT compile and link the texts of an image.
 fn compile(device: &Device, image: &Descriptor<'_>, texts: &[Cow<'_, CStr>]) -> Result<Vec<u8>> {
-    let mut linker = Linker::new(device.driver, env::settings().jit_optimization)
+    let settings = env::settings();
+    let mut linker = Linker::new(device.driver, settings.jit_optimization, settings.registers)
         .map_err(|error| device.failed(error, || format!("offload image {}", image.name)))?;
     for (number, text) in texts.iter().enumerate() {
         let name = CString::new(format!("object {number}")).expect("no NUL inside");
@@ -106,11 +108,12 @@ fn key(device: &Device, texts: &[Cow<'_, CStr>]) -> Key {
     // The driver's build: the version of CUDA that it says it has does not tell one release from the next. None under WSL.
     let build = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
     let circumstances = format!(
-        "{}\nsm_{}\n{:?}\n{build}\n{:?}",
+        "{}\nsm_{}\n{:?}\n{build}\n{:?}\n{:?}",
         device.attrs.name,
         device.attrs.compute_capability,
         device.driver.version().ok(),
-        env::settings().jit_optimization
+        env::settings().jit_optimization,
+        env::settings().registers
     );
     Key::of([circumstances.as_bytes()].into_iter().chain(texts.iter().map(|text| text.to_bytes())))
 }
@@ -152,16 +155,31 @@ fn weaken_fences<'a>(
     if !env::settings().ptx_passes.fences || !is_right {
         return texts;
     }
-    let mut objects = 0;
-    let weaken = |text: Cow<'a, CStr>| match text.to_str().ok().and_then(fences::weaken) {
-        Some(weakened) => {
-            objects += 1;
-            owned(weakened)
+    let (mut weakened, mut left) = (vec![], vec![]);
+    let weaken = |text: Cow<'a, CStr>| {
+        let result = text.to_str().map_or(Fences::None, fences::weaken);
+        match result {
+            Fences::None => text,
+            Fences::Left(name) => {
+                left.push(name);
+                text
+            }
+            Fences::Weakened(name, other) => {
+                weakened.push(name);
+                owned(other)
+            }
         }
-        None => text,
     };
     let texts = texts.into_iter().map(weaken).collect();
-    host::debug(|| format!("offload image {}: fences weakened in {objects} objects", image.name));
+    host::debug(|| {
+        let list = |names: &[String]| format!("{} objects ({})", names.len(), names.join(", "));
+        format!(
+            "offload image {}: fences weakened in {}, left in {}",
+            image.name,
+            list(&weakened),
+            list(&left)
+        )
+    });
     texts
 }
 
