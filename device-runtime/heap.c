@@ -340,27 +340,32 @@ reclaim (void)
     }
 }
 
-/* Finds another page for an arena: its number, with one block reserved, or NONE.  */
-static __attribute__ ((noinline)) uint32_t
-next_page (uint32_t arena, uint32_t class, uint32_t *number)
+/* A page, and the number of the block that is reserved in it.  */
+struct reserved
 {
-  uint32_t page, reserved = 0;
-  while ((page = set_take (&heap->room[class], arena)) != NONE)
-    if ((reserved = reserve (page, class)) != NONE)
-      goto found;
-  reserved = 0;
-  page = take_page (arena, class, 0);
-  if (page != NONE)
-    goto found;
-  for (page = 0; page < place.pages; page++)
-    if ((reserved = reserve (page, class)) != NONE)
-      goto found;
-  reserved = 0;
+  uint32_t page;
+  uint32_t number;
+};
+
+/* Finds another page for an arena, or NONE.  */
+static __attribute__ ((noinline)) struct reserved
+next_page (uint32_t arena, uint32_t class)
+{
+  struct reserved found = { NONE, 0 };
+  while ((found.page = set_take (&heap->room[class], arena)) != NONE)
+    if ((found.number = reserve (found.page, class)) != NONE)
+      return found;
+  found.number = 0;
+  found.page = take_page (arena, class, 0);
+  if (found.page != NONE)
+    return found;
+  for (found.page = 0; found.page < place.pages; found.page++)
+    if ((found.number = reserve (found.page, class)) != NONE)
+      return found;
   reclaim ();
-  page = take_page (arena, class, 1);
-found:
-  *number = reserved;
-  return page;
+  found.number = 0;
+  found.page = take_page (arena, class, 1);
+  return found;
 }
 
 /* A block of a class, or 0.  */
@@ -369,19 +374,18 @@ take_block (uint32_t class)
 {
   uint32_t arena = this_arena ();
   uint32_t *current = &heap->current[arena][class];
-  uint32_t seen = load_relaxed_sys_u32 (current), number = NONE, page = seen - 1;
-  if (seen != 0)
-    number = reserve (page, class);
-  if (number == NONE)
+  uint32_t seen = load_relaxed_sys_u32 (current);
+  struct reserved taken = { seen - 1, seen != 0 ? reserve (seen - 1, class) : NONE };
+  if (taken.number == NONE)
     {
-      page = next_page (arena, class, &number);
-      if (page == NONE)
+      taken = next_page (arena, class);
+      if (taken.page == NONE)
 	return 0;
-      if (compare_exchange_relaxed_gpu_u32 (current, seen, page + 1) != seen)
+      if (compare_exchange_relaxed_gpu_u32 (current, seen, taken.page + 1) != seen)
 	/* Another thread of the arena has found a page meanwhile.  */
-	set_add (&heap->room[class], page);
+	set_add (&heap->room[class], taken.page);
     }
-  return take_reserved (page, class, number);
+  return take_reserved (taken.page, class, taken.number);
 }
 
 /* A block of whole pages, or 0.  */
