@@ -153,26 +153,10 @@ fence_gpu (void)
 
 /* Atomic among the device's threads; order nothing.  */
 
-static inline uint64_t
-load_relaxed_u64 (const void *address)
-{
-  uint64_t value;
-  asm volatile ("ld.volatile.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
-  return value;
-}
-
 static inline void
 store_relaxed_u32 (void *address, uint32_t value)
 {
   asm volatile ("st.volatile.u32 [%0], %1;" : : "l"(address), "r"(value) : "memory");
-}
-
-static inline uint64_t
-fetch_add_relaxed_gpu_u64 (void *address, uint64_t value)
-{
-  uint64_t old;
-  asm volatile ("atom.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(address), "l"(value) : "memory");
-  return old;
 }
 
 static inline uint32_t
@@ -183,24 +167,26 @@ compare_exchange_relaxed_gpu_u32 (void *address, uint32_t expected, uint32_t val
   return old;
 }
 
-static inline uint64_t
-compare_exchange_relaxed_gpu_u64 (void *address, uint64_t expected, uint64_t value)
+static inline uint32_t
+fetch_or_relaxed_gpu_u32 (void *address, uint32_t bits)
 {
-  uint64_t old;
-  asm volatile ("atom.cas.b64 %0, [%1], %2, %3;" : "=l"(old) : "l"(address), "l"(expected), "l"(value) : "memory");
+  uint32_t old;
+  asm volatile ("atom.or.b32 %0, [%1], %2;" : "=r"(old) : "l"(address), "r"(bits) : "memory");
+  return old;
+}
+
+static inline uint32_t
+fetch_and_relaxed_gpu_u32 (void *address, uint32_t bits)
+{
+  uint32_t old;
+  asm volatile ("atom.and.b32 %0, [%1], %2;" : "=r"(old) : "l"(address), "r"(bits) : "memory");
   return old;
 }
 
 static inline void
-or_relaxed_gpu_u32 (void *address, uint32_t bits)
+max_relaxed_gpu_u32 (void *address, uint32_t value)
 {
-  asm volatile ("red.or.b32 [%0], %1;" : : "l"(address), "r"(bits) : "memory");
-}
-
-static inline void
-and_relaxed_gpu_u32 (void *address, uint32_t bits)
-{
-  asm volatile ("red.and.b32 [%0], %1;" : : "l"(address), "r"(bits) : "memory");
+  asm volatile ("red.max.u32 [%0], %1;" : : "l"(address), "r"(value) : "memory");
 }
 
 #endif

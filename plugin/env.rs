@@ -82,6 +82,18 @@ impl PtxPasses {
     }
 }
 
+/// What the driver's PTX compiler, the JIT, is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Jit {
+    /// `GOMP_NVPTX_JIT`: the optimization level, 0 to 4, or `None` for its own default.
+    pub optimization: Option<u32>,
+    /// `BOOMERANG_REGISTERS`: the most registers for each GPU thread, or `None` for its own choice.
+    pub registers: Option<u32>,
+    /// `BOOMERANG_JIT_THREADS`: the most threads that it uses for one object, as far as the driver lets us choose; 0 for one for each
+    /// processor.
+    pub threads: u32,
+}
+
 /// The values of all variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -97,10 +109,8 @@ pub struct Settings {
     pub inline_bytes: usize,
     /// `GOMP_REVERSE_OFFLOAD_THREADS`: threads of each device that serve requests beside those that launched the regions.
     pub helpers: usize,
-    /// `GOMP_NVPTX_JIT`: the JIT's optimization level, or `None` for its own default.
-    pub jit_optimization: Option<u32>,
-    /// `BOOMERANG_JIT_THREADS`: the most threads that the JIT uses for one object, 0 for one for each processor.
-    pub jit_threads: u32,
+    /// How the driver compiles device code.
+    pub jit: Jit,
     /// `BOOMERANG_PTX_OPT`
     pub ptx_passes: PtxPasses,
     /// `BOOMERANG_HEAP`: bytes of the heap for device code, or `None` for the default.
@@ -132,8 +142,7 @@ impl Default for Settings {
             ring: true,
             inline_bytes: 2048,
             helpers: 0,
-            jit_optimization: None,
-            jit_threads: 1,
+            jit: Jit { optimization: None, registers: None, threads: 1 },
             ptx_passes: PtxPasses::DEFAULT,
             heap_bytes: None,
             heap_check: false,
@@ -302,6 +311,8 @@ mod tests {
             ("BOOMERANG_WAIT", "Spin"),
             ("BOOMERANG_PTX_OPT", "1"),
             ("BOOMERANG_PTX_OPT", "heap,0"),
+            ("BOOMERANG_REGISTERS", "15"),
+            ("BOOMERANG_REGISTERS", "256"),
             ("BOOMERANG_PTX_OPT", "prune,"),
             ("BOOMERANG_HEAP", "1G"),
             ("BOOMERANG_HEAP", "0"),
@@ -333,9 +344,10 @@ mod tests {
     fn right_values_are_taken() {
         assert_eq!(parse_one("BOOMERANG_DEVICE", "sim").0.device, DeviceChoice::Simulator);
         assert_eq!(parse_one("BOOMERANG_WAIT", "poll").0.wait, WaitPolicy::Poll);
-        assert_eq!(parse_one("GOMP_NVPTX_JIT", " -O0").0.jit_optimization, Some(0));
-        assert_eq!(parse_one("GOMP_NVPTX_JIT", "-O1 -O4").0.jit_optimization, Some(4));
-        assert_eq!(parse_one("BOOMERANG_JIT_THREADS", "0").0.jit_threads, 0);
+        assert_eq!(parse_one("BOOMERANG_REGISTERS", "40").0.jit.registers, Some(40));
+        assert_eq!(parse_one("GOMP_NVPTX_JIT", " -O0").0.jit.optimization, Some(0));
+        assert_eq!(parse_one("GOMP_NVPTX_JIT", "-O1 -O4").0.jit.optimization, Some(4));
+        assert_eq!(parse_one("BOOMERANG_JIT_THREADS", "0").0.jit.threads, 0);
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "0").0.ptx_passes, PtxPasses::NONE);
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", " all").0.ptx_passes, PtxPasses::ALL);
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences, prune,heap,direct").0.ptx_passes, PtxPasses::ALL);

@@ -6,18 +6,30 @@ use std::fs;
 use boomerang_ptx::ast::{Linkage, Module};
 use regex_lite::Regex;
 
-/// An object and what it defines for others.
+/// An object, and the functions and variables that it defines for others.
 struct Object {
     name: &'static str,
     defines: &'static [&'static str],
+    variables: &'static [&'static str],
 }
 
 const CALLS: &[&str] = &["boomerang_call", "boomerang_capacity", "boomerang_post"];
-const OBJECTS: [Object; 3] = [
-    Object { name: "target_ext", defines: &["GOMP_target_ext"] },
-    Object { name: "user_call", defines: CALLS },
-    Object { name: "user_call_plain", defines: CALLS },
+const OBJECTS: [Object; 4] = [
+    Object { name: "target_ext", defines: &["GOMP_target_ext"], variables: &[] },
+    Object { name: "user_call", defines: CALLS, variables: &[] },
+    Object { name: "user_call_plain", defines: CALLS, variables: &[] },
+    Object {
+        name: HEAP,
+        defines: &["__boomerang_free", "__boomerang_malloc"],
+        variables: &["__boomerang_heap"],
+    },
 ];
+const HEAP: &str = "heap";
+
+/// The objects that make requests of the host.
+fn requesters() -> impl Iterator<Item = Object> {
+    OBJECTS.into_iter().filter(|object| object.name != HEAP)
+}
 
 /// What the objects use of the image that they are linked with.
 const IMAGE: &str = "\
@@ -44,17 +56,18 @@ fn count(text: &str, pattern: &str) -> usize {
 
 #[test]
 fn each_object_defines_what_it_is_for_and_nothing_else() {
-    for Object { name, defines } in OBJECTS {
+    for Object { name, defines, variables } in OBJECTS {
         for architecture in [30, 70] {
             let module = parse(name, architecture);
             assert_eq!((module.sm, module.address_size), (architecture, 64), "{name}");
-            let mut defined: Vec<&str> =
-                module.functions.iter().filter(|f| f.body.is_some()).map(|f| f.name.as_str()).collect();
+            let visible =
+                module.functions.iter().filter(|f| f.body.is_some() && f.linkage == Linkage::Visible);
+            let mut defined: Vec<&str> = visible.map(|f| f.name.as_str()).collect();
             defined.sort_unstable();
             assert_eq!(defined, defines, "{name}.sm_{architecture}");
             let own = module.variables.iter().filter(|variable| variable.linkage != Linkage::Extern);
             let own: Vec<_> = own.map(|variable| &variable.name).collect();
-            assert!(own.is_empty(), "{name}.sm_{architecture} defines {own:?}");
+            assert_eq!(own, variables, "{name}.sm_{architecture}");
         }
     }
 }
@@ -70,7 +83,7 @@ fn the_driver_of_any_gpu_that_has_the_architecture_takes_the_version() {
 
 #[test]
 fn from_sm_70_on_accesses_are_ordered_by_release_and_acquire() {
-    for Object { name, .. } in OBJECTS {
+    for Object { name, .. } in requesters() {
         let text = text(name, 70);
         for ordered in [
             "st.release.sys.u(32|64) M, R;",
@@ -88,7 +101,7 @@ fn from_sm_70_on_accesses_are_ordered_by_release_and_acquire() {
 
 #[test]
 fn before_sm_70_fences_and_volatile_accesses_do_the_same() {
-    for Object { name, .. } in OBJECTS {
+    for Object { name, .. } in requesters() {
         let text = text(name, 30);
         let ordered = |scope: &str| {
             let (stores, loads) = (
@@ -107,9 +120,23 @@ fn before_sm_70_fences_and_volatile_accesses_do_the_same() {
 }
 
 #[test]
+fn the_heap_orders_for_the_device_alone_and_waits_for_nothing() {
+    for (architecture, fence) in [(30, "membar.gl;"), (70, "fence.acq_rel.gpu;")] {
+        let text = text(HEAP, architecture);
+        assert!(count(&text, fence) > 0, "sm_{architecture}: no {fence}");
+        let fences = count(&text, "membar.") + count(&text, "fence.");
+        assert_eq!(fences, count(&text, fence), "sm_{architecture}: another fence than {fence}");
+        // Of 64-bit atomics sm_30 has neither `and` nor `or` (PTX ISA, atom).
+        for other in ["nanosleep", "bar.(sync|red|warp)", ".b64 R, M, R;"] {
+            assert_eq!(count(&text, other), 0, "sm_{architecture}: {other}");
+        }
+    }
+}
+
+#[test]
 fn a_request_is_complete_before_it_is_posted() {
     // The words of a request are written before the first release at system scope that follows, which publishes it.
-    for Object { name, .. } in OBJECTS {
+    for Object { name, .. } in requesters() {
         for (architecture, publish) in [(30, "membar.sys; st.volatile.u"), (70, "st.release.sys.u")] {
             let text = text(name, architecture);
             let words = text.find("st.v2.u64").expect("the request's line, sixteen bytes at a time");
@@ -148,5 +175,6 @@ fn both_variants_link_with_an_image() {
         link(&["target_ext", "user_call"], architecture);
         link(&["user_call"], architecture);
         link(&["user_call_plain"], architecture);
+        link(&[HEAP], architecture);
     }
 }

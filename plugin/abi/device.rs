@@ -103,5 +103,7 @@ fn finish(device: &'static Device) -> Result<()> {
     }
     let _context = device.enter()?;
     let images = std::mem::take(&mut *device.lock_images());
-    images.iter().try_for_each(|image| image::load::destroy(device, image))
+    images.iter().try_for_each(|image| image::load::destroy(device, image))?;
+    device.heap.report(device);
+    Ok(())
 }

@@ -9,9 +9,10 @@ use crate::driver::gate::Gate;
 use crate::driver::{self, Code, Context, ContextGuard, CudaError, DevicePtr, Driver};
 use crate::env::{self, Settings, WaitPolicy};
 use crate::error::{Error, Result};
-use crate::image::heap::Heap;
+
 use crate::image::{self, Image, KernelRef};
 use crate::memory::alloc::Deferred;
+use crate::memory::heap::Heap;
 use crate::memory::staging;
 use crate::{launch, openacc, reverse};
 

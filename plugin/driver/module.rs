@@ -8,6 +8,7 @@ use cudarc::driver::sys::{CUfunction_attribute, CUjit_option, CUjitInputType, CU
 use super::call::{DevicePtr, Function, Module, Stream};
 use super::status::{Result, check};
 use super::table::Driver;
+use crate::env::Jit;
 
 /// The shape of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,9 +145,8 @@ pub struct Linker {
 }
 
 impl Linker {
-    /// `cuLinkCreate`. `optimization`: 0 to 4, or the JIT's default. `threads`: the most that the JIT uses, as far as the driver lets us
-    /// choose; 0 for one for each processor.
-    pub fn new(driver: &'static Driver, optimization: Option<u32>, threads: u32) -> Result<Linker> {
+    /// `cuLinkCreate`.
+    pub fn new(driver: &'static Driver, jit: &Jit) -> Result<Linker> {
         use CUjit_option::*;
         let mut log = vec![0; LOG_BYTES];
         let number = |value: usize| ptr::without_provenance_mut::<c_void>(value);
@@ -154,10 +154,12 @@ impl Linker {
             (CU_JIT_ERROR_LOG_BUFFER as c_uint, log.as_mut_ptr().cast()),
             (CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES as c_uint, number(LOG_BYTES)),
         ];
-        options
-            .extend(optimization.map(|level| (CU_JIT_OPTIMIZATION_LEVEL as c_uint, number(level as usize))));
-        if threads != 1 && driver.version()? >= SPLIT_COMPILE.1 {
-            options.push((SPLIT_COMPILE.0, number(threads as usize)));
+        let choices = [(CU_JIT_OPTIMIZATION_LEVEL, jit.optimization), (CU_JIT_MAX_REGISTERS, jit.registers)];
+        for (option, value) in choices {
+            options.extend(value.map(|value| (option as c_uint, number(value as usize))));
+        }
+        if jit.threads != 1 && driver.version()? >= SPLIT_COMPILE.1 {
+            options.push((SPLIT_COMPILE.0, number(jit.threads as usize)));
         }
         let (mut names, mut values): (Vec<_>, Vec<_>) = options.into_iter().unzip();
         let mut state = ptr::null_mut();

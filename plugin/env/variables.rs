@@ -123,9 +123,11 @@ pub const VARIABLES: &[Variable] = &[
         default: "prune",
         help: "What is done to the program's device code before the driver's PTX compiler gets it; 0 is nothing. prune leaves out what \
                target regions cannot reach: the code is ready several times sooner, and most kernels need fewer registers. direct \
-               leaves out libgomp's preparations for threads in target regions that neither start any nor ask for them. fences makes libgomp's memory fences wait for the threads of the device only and not for the host; the program's own \
-               fences stay as they are. heap gives malloc and free in device code a heap of ours, which many threads can use at \
-               once, and whose memory can be copied (see BOOMERANG_HEAP). direct, fences and heap have been tested on the simulator only.",
+               leaves out libgomp's preparations for threads in target regions that neither start any nor ask for them. fences \
+               makes libgomp's memory fences wait for the threads of the device only and not for the host, in loops for those of \
+               the team only, and leaves out those that do nothing more; the program's own fences stay as they are. heap gives \
+               malloc and free in device code a heap of ours, which many threads can use at once, and whose memory can be copied \
+               (see BOOMERANG_HEAP). direct, fences and heap have been tested on the simulator only.",
         apply: |settings, value| {
             settings.ptx_passes = PtxPasses::named(value)?;
             Some(())
@@ -135,8 +137,10 @@ pub const VARIABLES: &[Variable] = &[
         name: "BOOMERANG_HEAP",
         allowed: "a number of bytes from 131072 to 2^36",
         default: "64 MiB, or 1/64 of the device's memory where that is less",
-        help: "Device memory for malloc in device code, with heap in BOOMERANG_PTX_OPT. It is allocated as the first program image is loaded that has malloc; what has \
-               no room in it comes from the CUDA driver's own heap (8 MiB).",
+        help: "Device memory for malloc in device code, with heap in BOOMERANG_PTX_OPT. It is allocated as the first program image is \
+               loaded that has malloc, with 0.4 % more for what tells which of it is in use. What has no room in it comes from the CUDA \
+               driver's own heap (8 MiB). GOMP_DEBUG=1 tells at the end how much was in use at most, how many requests there was no \
+               room for, and what was not freed.",
         apply: |settings, value| {
             settings.heap_bytes =
                 Some(value.trim().parse().ok().filter(|bytes| (131072..=1 << 36).contains(bytes))?);
@@ -147,13 +151,26 @@ pub const VARIABLES: &[Variable] = &[
         name: "BOOMERANG_HEAP_CHECK",
         allowed: "0, 1",
         default: "0",
-        help: "With heap in BOOMERANG_PTX_OPT, 1 ends a kernel that frees what is not allocated, or is freed already. Otherwise such a free does nothing.",
+        help: "With heap in BOOMERANG_PTX_OPT, 1 ends a kernel that frees memory which is not allocated or is freed already, or which it has \
+               written in front of. Otherwise a free of what is not allocated does nothing. Memory that is not the heap's is given \
+               to the CUDA driver's free, either way.",
         apply: |settings, value| {
             settings.heap_check = match value {
                 "0" => false,
                 "1" => true,
                 _ => return None,
             };
+            Some(())
+        },
+    },
+    Variable {
+        name: "BOOMERANG_REGISTERS",
+        allowed: "a number from 16 to 255",
+        default: "the CUDA driver's choice",
+        help: "The most registers that device code may use for each GPU thread. With fewer of them more teams fit on a multiprocessor at \
+               once, but values that find no register go through memory. It holds for all device code of the program.",
+        apply: |settings, value| {
+            settings.jit.registers = Some(value.trim().parse().ok().filter(|most| (16..=255).contains(most))?);
             Some(())
         },
     },
@@ -203,7 +220,7 @@ pub const VARIABLES: &[Variable] = &[
         apply: |settings, value| {
             for word in value.split_whitespace() {
                 let level = word.strip_prefix("-O")?;
-                settings.jit_optimization =
+                settings.jit.optimization =
                     Some(["0", "1", "2", "3", "4"].iter().position(|l| *l == level)? as u32);
             }
             Some(())
@@ -216,7 +233,7 @@ pub const VARIABLES: &[Variable] = &[
         help: "The most threads that the driver's PTX compiler uses for one object file of an image; 0 is one for each processor. \
                For images with much code. Drivers before CUDA 13.0 have no such option and use one thread. Not measured yet.",
         apply: |settings, value| {
-            settings.jit_threads = value.trim().parse().ok().filter(|threads| *threads <= 1024)?;
+            settings.jit.threads = value.trim().parse().ok().filter(|threads| *threads <= 1024)?;
             Some(())
         },
     },

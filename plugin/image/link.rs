@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use super::cache::{Cache, Key};
+use super::fences::{self, Fences};
 use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
-use super::{Descriptor, Protocol, direct, fences, heap, inject};
+use super::{Descriptor, Protocol, direct, heap, inject};
 use crate::abi::host;
 use crate::device::{Device, registry};
 use crate::driver::module::Linker;
@@ -69,8 +70,7 @@ pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<Linked> {
 
 /// Has the JIT compile and link the texts of an image.
 fn compile(device: &Device, image: &Descriptor<'_>, texts: &[Cow<'_, CStr>]) -> Result<Vec<u8>> {
-    let settings = env::settings();
-    let mut linker = Linker::new(device.driver, settings.jit_optimization, settings.jit_threads)
+    let mut linker = Linker::new(device.driver, &env::settings().jit)
         .map_err(|error| device.failed(error, || format!("offload image {}", image.name)))?;
     for (number, text) in texts.iter().enumerate() {
         let name = CString::new(format!("object {number}")).expect("no NUL inside");
@@ -108,12 +108,11 @@ fn key(device: &Device, texts: &[Cow<'_, CStr>]) -> Key {
     // The driver's build: the version of CUDA that it says it has does not tell one release from the next. None under WSL.
     let build = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
     let circumstances = format!(
-        "{}\nsm_{}\n{:?}\n{build}\n{:?}\n{}",
+        "{}\nsm_{}\n{:?}\n{build}\n{:?}",
         device.attrs.name,
         device.attrs.compute_capability,
         device.driver.version().ok(),
-        env::settings().jit_optimization,
-        env::settings().jit_threads
+        env::settings().jit
     );
     Key::of([circumstances.as_bytes()].into_iter().chain(texts.iter().map(|text| text.to_bytes())))
 }
@@ -167,16 +166,31 @@ fn weaken_fences<'a>(
     if !env::settings().ptx_passes.fences || !is_right {
         return texts;
     }
-    let mut objects = 0;
-    let weaken = |text: Cow<'a, CStr>| match text.to_str().ok().and_then(fences::weaken) {
-        Some(weakened) => {
-            objects += 1;
-            owned(weakened)
+    let (mut weakened, mut left) = (vec![], vec![]);
+    let weaken = |text: Cow<'a, CStr>| {
+        let result = text.to_str().map_or(Fences::None, fences::weaken);
+        match result {
+            Fences::None => text,
+            Fences::Left(name) => {
+                left.push(name);
+                text
+            }
+            Fences::Weakened(name, other) => {
+                weakened.push(name);
+                owned(other)
+            }
         }
-        None => text,
     };
     let texts = texts.into_iter().map(weaken).collect();
-    host::debug(|| format!("offload image {}: fences weakened in {objects} objects", image.name));
+    host::debug(|| {
+        let list = |names: &[String]| format!("{} objects ({})", names.len(), names.join(", "));
+        format!(
+            "offload image {}: fences weakened in {}, left in {}",
+            image.name,
+            list(&weakened),
+            list(&left)
+        )
+    });
     texts
 }
 
@@ -189,18 +203,24 @@ fn add_heap<'a>(
     if !env::settings().ptx_passes.heap {
         return (texts, false);
     }
-    let mut objects = 0;
-    for text in &mut texts {
-        if let Some(redirected) = text.to_str().ok().and_then(heap::redirect) {
+    let objects: Option<Vec<&str>> = texts.iter().map(|text| text.to_str().ok()).collect();
+    let redirected = objects.ok_or(heap::Kept::UnknownForm).and_then(|objects| heap::redirect(&objects));
+    let redirected = match redirected {
+        Ok(redirected) => redirected,
+        Err(kept) => {
+            host::debug(|| format!("offload image {}: the driver's heap stays: {kept}", image.name));
+            return (texts, false);
+        }
+    };
+    let objects = redirected.iter().flatten().count();
+    for (text, redirected) in texts.iter_mut().zip(redirected) {
+        if let Some(redirected) = redirected {
             *text = owned(redirected);
-            objects += 1;
         }
     }
     host::debug(|| format!("offload image {}: heap put into {objects} objects", image.name));
-    if objects > 0 {
-        texts.push(owned(heap::runtime(device.attrs.compute_capability).into()));
-    }
-    (texts, objects > 0)
+    texts.push(owned(heap::runtime(device.attrs.compute_capability).into()));
+    (texts, true)
 }
 
 /// A text that was made from C strings.

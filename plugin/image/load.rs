@@ -352,6 +352,7 @@ pub fn unload(device: &'static Device, address: *const c_void) -> Result<()> {
         Err(error) => return Err(error),
     };
     let ran = destroy(device, &image);
+    device.heap.report(device);
     if image.has_known_icvs {
         // libgomp forgets neither the variable nor to read it after each region.
         return ran;

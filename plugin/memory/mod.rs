@@ -3,5 +3,6 @@
 pub mod addresses;
 pub mod alloc;
 pub mod copy;
+pub mod heap;
 pub mod host;
 pub mod staging;

@@ -24,7 +24,7 @@ pub fn all() -> Result<Tally> {
     tests(&mut tally, "tests of all crates", test)?;
     // With a target folder of its own, for the flag changes every crate.
     let mut models = shell::cargo();
-    models.args(["test", "--release", "--test", "loom_slot", "--test", "loom_ring"]);
+    models.args(["test", "--release", "--test", "loom_slot", "--test", "loom_ring", "--test", "loom_heap"]);
     models.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", layout::made().join("loom"));
     tests(&mut tally, "model checks", models)?;
     Ok(tally)
