@@ -53,7 +53,7 @@ pub extern "C" fn GOMP_OFFLOAD_managed_alloc(ordinal: c_int, bytes: usize) -> *m
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_OFFLOAD_managed_free(ordinal: c_int, block: *mut c_void) -> bool {
     entry::guard("GOMP_OFFLOAD_managed_free", || {
-        alloc::free_managed(registry::get(ordinal)?, address(block)).map(|()| true)
+        alloc::free_other(registry::get(ordinal)?, address(block)).map(|()| true)
     })
 }
 

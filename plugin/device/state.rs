@@ -11,8 +11,7 @@ use crate::env::{self, Settings, WaitPolicy};
 use crate::error::{Error, Result};
 use crate::image::heap::Heap;
 use crate::image::{self, Image, KernelRef};
-use crate::memory::alloc::Deferred;
-use crate::memory::staging;
+use crate::memory::{alloc, small, staging};
 use crate::{launch, openacc, reverse};
 
 /// One device that the program uses. Lives until the process ends, since kernels, host functions and other threads may
@@ -38,8 +37,10 @@ pub struct Device {
     pub images: Mutex<Vec<Image>>,
     /// Address and size of the ICVs that libgomp knows: those of the first image that had any.
     pub known_icvs: OnceLock<(DevicePtr, usize)>,
-    /// Memory whose release had to be put off.
-    pub deferred: Deferred,
+    /// Its memory.
+    pub memory: alloc::Memory,
+    /// Copies that the host does not wait for.
+    pub small: small::Copies,
     /// What device code allocates from.
     pub heap: Heap,
     /// What OpenACC keeps.
@@ -91,7 +92,10 @@ impl Device {
             reverse: reverse::State::default(),
             images: Mutex::default(),
             known_icvs: OnceLock::new(),
-            deferred: Deferred::default(),
+            memory: alloc::Memory::new(
+                settings.pool.unwrap_or(driver.device_memory(handle)? / alloc::KEPT_PART),
+            ),
+            small: small::Copies::default(),
             heap: Heap::default(),
             openacc: openacc::State::default(),
             handle,

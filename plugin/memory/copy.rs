@@ -7,8 +7,8 @@ use std::ffi::c_void;
 
 use cudarc::driver::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUmemorytype};
 
-use super::addresses;
 use super::staging::Staging;
+use super::{addresses, alloc, small};
 use crate::device::Device;
 use crate::driver::{CudaError, DevicePtr, Driver, Stream};
 use crate::error::Result;
@@ -22,14 +22,22 @@ use crate::reverse;
 /// # Safety
 /// `bytes` bytes at `from` can be read and nobody writes them meanwhile.
 pub unsafe fn to_device(device: &Device, to: DevicePtr, from: *const c_void, bytes: usize) -> Result<()> {
-    if bytes > 0 {
-        addresses::check(from, to)?;
+    if bytes == 0 {
+        return Ok(());
     }
-    let doing = || {
-        let doubt = addresses::doubt(device, to, bytes);
-        format!("copy of {bytes} bytes from host {from:p} to device {to:#x}{doubt}")
-    };
-    run(device, bytes, doing, |driver, staging| {
+    addresses::check(from, to)?;
+    let what = || format!("copy of {bytes} bytes from host {from:p} to device {to:#x}");
+    device.memory.check(to, bytes, what)?;
+    let _context = device.enter()?;
+    let doing = || what() + addresses::doubt(device, to, bytes);
+    if bytes <= small::MOST && !is_request(device) && !device.openacc.has_queues() {
+        // SAFETY: the caller's promise.
+        let enqueued = unsafe { device.small.enqueue(device, to, from.cast(), bytes) };
+        if enqueued.map_err(|error| device.failed(error, doing))? {
+            return Ok(());
+        }
+    }
+    run(device, doing, |driver, staging| {
         // SAFETY: the caller's promise.
         unsafe { staging.to_device(driver, to, from, bytes) }
     })
@@ -43,14 +51,15 @@ pub unsafe fn to_device(device: &Device, to: DevicePtr, from: *const c_void, byt
 /// # Safety
 /// `bytes` bytes at `to` can be written and nobody else uses them meanwhile.
 pub unsafe fn to_host(device: &Device, to: *mut c_void, from: DevicePtr, bytes: usize) -> Result<()> {
-    if bytes > 0 {
-        addresses::check(to, from)?;
+    if bytes == 0 {
+        return Ok(());
     }
-    let doing = || {
-        let doubt = addresses::doubt(device, from, bytes);
-        format!("copy of {bytes} bytes from device {from:#x} to host {to:p}{doubt}")
-    };
-    run(device, bytes, doing, |driver, staging| {
+    addresses::check(to, from)?;
+    let what = || format!("copy of {bytes} bytes from device {from:#x} to host {to:p}");
+    device.memory.check(from, bytes, what)?;
+    let _context = device.enter()?;
+    let doing = || what() + addresses::doubt(device, from, bytes);
+    run(device, doing, |driver, staging| {
         // SAFETY: the caller's promise.
         unsafe { staging.to_host(driver, to, from, bytes) }
     })
@@ -61,11 +70,25 @@ pub unsafe fn to_host(device: &Device, to: *mut c_void, from: DevicePtr, bytes: 
 /// # Errors
 /// When the driver refuses.
 pub fn on_device(device: &Device, to: DevicePtr, from: DevicePtr, bytes: usize) -> Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
     let doing = || format!("copy of {bytes} bytes from device {from:#x} to device {to:#x}");
-    run(device, bytes, doing, |driver, staging| {
-        driver.copy_on_device_async(to, from, bytes, staging.stream)?;
+    device.memory.check(from, bytes, doing)?;
+    device.memory.check(to, bytes, doing)?;
+    let _context = device.enter()?;
+    let overlap = to.abs_diff(from) < bytes as u64;
+    // The driver's copy would be undefined.
+    let between = if overlap { Some(alloc::alloc(device, bytes)?) } else { None };
+    let copied = run(device, doing, |driver, staging| {
+        if let Some(between) = between {
+            driver.copy_on_device_async(between, from, bytes, staging.stream)?;
+        }
+        driver.copy_on_device_async(to, between.unwrap_or(from), bytes, staging.stream)?;
         driver.synchronize_stream(staging.stream)
-    })
+    });
+    between.into_iter().for_each(|between| device.memory.give_back(between));
+    copied
 }
 
 /// Sets every byte of a range.
@@ -73,29 +96,33 @@ pub fn on_device(device: &Device, to: DevicePtr, from: DevicePtr, bytes: usize) 
 /// # Errors
 /// When the driver refuses.
 pub fn fill(device: &Device, address: DevicePtr, value: u8, bytes: usize) -> Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
     let doing = || format!("filling {bytes} bytes at device {address:#x}");
-    run(device, bytes, doing, |driver, staging| {
+    device.memory.check(address, bytes, doing)?;
+    let _context = device.enter()?;
+    run(device, doing, |driver, staging| {
         driver.memset_async(address, value, bytes, staging.stream)?;
         driver.synchronize_stream(staging.stream)
     })
 }
 
-/// Makes a copy in the device's context; an empty one needs nothing.
+/// Whether this thread serves a request of the device's.
+fn is_request(device: &Device) -> bool {
+    reverse::serving().is_some_and(|serving| serving.device == device.ordinal)
+}
+
+/// Makes a copy through a staging and waits for it. The device's context is current.
 fn run(
     device: &Device,
-    bytes: usize,
     doing: impl FnOnce() -> String,
     copy: impl FnOnce(&Driver, &Staging) -> std::result::Result<(), CudaError>,
 ) -> Result<()> {
-    if bytes == 0 {
-        return Ok(());
-    }
-    let _context = device.enter()?;
-    let request = reverse::serving().is_some_and(|serving| serving.device == device.ordinal);
     device
         .openacc
         .join(device)
-        .and_then(|()| device.staging.with(device.driver, request, copy))
+        .and_then(|()| device.staging.with(device.driver, is_request(device), copy))
         .map_err(|error| device.failed(error, doing))
 }
 
@@ -144,8 +171,12 @@ pub unsafe fn part(device: &Device, to: Part, from: Part, [planes, rows, bytes]:
     let (from_kind, from_host, from_device) = from.side();
     let (to_kind, to_host, to_device) = to.side();
     let no_array: CUarray = std::ptr::null_mut();
+    if planes == 0 || rows == 0 || bytes == 0 {
+        return Ok(());
+    }
+    let _context = device.enter()?;
     // An absurd size is the driver's to refuse.
-    run(device, planes.saturating_mul(rows).saturating_mul(bytes), doing, |driver, _| {
+    run(device, doing, |driver, _| {
         if planes == 1 {
             // Any pitch is allowed, unlike in three dimensions.
             let copy = CUDA_MEMCPY2D {

@@ -4,4 +4,6 @@ pub mod addresses;
 pub mod alloc;
 pub mod copy;
 pub mod host;
+pub mod pool;
+pub mod small;
 pub mod staging;
