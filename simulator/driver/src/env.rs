@@ -19,6 +19,8 @@ pub struct Settings {
     pub seed: Option<u64>,
     /// `BOOMERANG_SIM_MEMOPS`: whether the devices have stream memory operations.
     pub memops: bool,
+    /// `BOOMERANG_SIM_CALLS`: at the end of the process, tell how often each function was called.
+    pub calls: bool,
     /// `BOOMERANG_SIM_DEADLOCK_MS`: how long a blocked call may make no progress.
     pub deadlock: Duration,
     /// `CUDA_DEVICE_MAX_CONNECTIONS`: hardware channels that streams share.
@@ -47,6 +49,7 @@ impl Default for Settings {
             failures: Vec::new(),
             seed: None,
             memops: true,
+            calls: false,
             deadlock: Duration::from_secs(10),
             connections: 8, // the driver's default
             eager: false,   // lazy since CUDA 12.2
@@ -97,6 +100,10 @@ impl Settings {
         });
         set("BOOMERANG_SIM_MEMOPS", "0 or 1", &mut |v| {
             s.memops = flag(v)?;
+            Some(())
+        });
+        set("BOOMERANG_SIM_CALLS", "0 or 1", &mut |v| {
+            s.calls = flag(v)?;
             Some(())
         });
         set("BOOMERANG_SIM_DEADLOCK_MS", "milliseconds, at least 1", &mut |v| {

@@ -51,6 +51,7 @@ pub fn ready() {
     }
     extern "C" fn exit() {
         super::context::flush_all();
+        crate::guard::report_calls();
         let _ = PHASE.compare_exchange(READY, ENDED, Ordering::AcqRel, Ordering::Acquire);
     }
     // SAFETY: both take functions that live as long as this library, which is never unloaded while they
