@@ -11,7 +11,7 @@ use crate::env::{self, Settings, WaitPolicy};
 use crate::error::{Error, Result};
 use crate::image::heap::Heap;
 use crate::image::{self, Image, KernelRef};
-use crate::memory::{alloc, small, staging};
+use crate::memory::{alloc, pipeline, small, staging};
 use crate::{launch, openacc, reverse};
 
 /// One device that the program uses. Lives until the process ends, since kernels, host functions and other threads may
@@ -29,6 +29,8 @@ pub struct Device {
     pub gate: Gate,
     /// What copies go through.
     pub staging: staging::Pool,
+    /// What large copies go through.
+    pub lanes: pipeline::Lanes,
     /// What launches keep.
     pub launch: launch::State,
     /// What reverse offload keeps.
@@ -88,6 +90,7 @@ impl Device {
             attrs,
             gate: Gate::default(),
             staging: staging::Pool::new(driver, channels.for_copies())?,
+            lanes: pipeline::Lanes::default(),
             launch: launch::State::new(channels.for_marks()),
             reverse: reverse::State::default(),
             images: Mutex::default(),

@@ -83,12 +83,7 @@ impl Memory {
     ///
     /// # Errors
     /// Says what is wrong.
-    pub(super) fn check(
-        &self,
-        address: DevicePtr,
-        bytes: usize,
-        doing: impl FnOnce() -> String,
-    ) -> Result<()> {
+    pub fn check(&self, address: DevicePtr, bytes: usize, doing: impl FnOnce() -> String) -> Result<()> {
         // GCC's tests look for the words in parentheses.
         let wrong = match self.lock().pool.place(address, bytes) {
             Place::Fine => return Ok(()),
@@ -238,8 +233,9 @@ pub fn free(device: &Device, address: DevicePtr) -> Result<()> {
         let Some(_context) = enter(device)? else { return Ok(()) };
         device.openacc.join(device).map_err(|error| device.failed(error, || doing(address)))?;
     }
+    let rest = device.small.is_pending();
     let mut state = device.memory.lock();
-    let freed = state.pool.free(address, device.small.is_pending());
+    let freed = state.pool.free(address, rest);
     let untidy = state.pool.is_over_cap() || state.put_off.is_any();
     drop(state);
     match freed {

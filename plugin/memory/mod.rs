@@ -4,6 +4,8 @@ pub mod addresses;
 pub mod alloc;
 pub mod copy;
 pub mod host;
+pub mod part;
+pub mod pipeline;
 pub mod pool;
 pub mod small;
 pub mod staging;
