@@ -111,7 +111,8 @@ unsafe fn pack(
     [planes, rows, bytes]: Size,
 ) -> std::result::Result<bool, CudaError> {
     // What the driver would refuse, it shall refuse.
-    let sound = |part: &Part| (bytes..=MOST_PITCH).contains(&part.pitch) && (planes == 1 || part.rows >= rows);
+    let sound =
+        |part: &Part| (bytes..=MOST_PITCH).contains(&part.pitch) && (planes == 1 || part.rows >= rows);
     let short = bytes <= SHORT_ROW && rows > 1 && sound(&to) && sound(&from);
     let Some(buffer) = staging.buffer().filter(|_| short && to.on_device != from.on_device) else {
         return Ok(false);
