@@ -9,6 +9,7 @@
 //! for work of the program's own on a stream that the NULL stream does not wait for: a block rests until those copies have ended. A
 //! program that frees memory while its own OpenACC queues use it is waited for, as by `cuMemFree`.
 
+use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -41,9 +42,9 @@ struct State {
 #[derive(Debug, Default)]
 struct PutOff {
     /// Memory that moves between host and device, and what the program's own CUDA code allocated.
-    device: Vec<DevicePtr>,
+    device: BTreeSet<DevicePtr>,
     /// Page-locked host memory.
-    host: Vec<usize>,
+    host: BTreeSet<usize>,
 }
 
 impl PutOff {
@@ -70,7 +71,12 @@ impl Memory {
 
     /// Puts off the release of page-locked host memory.
     pub fn put_off_host(&self, address: usize) {
-        self.lock().put_off.host.push(address);
+        self.lock().put_off.host.insert(address);
+    }
+
+    /// Bytes that are kept for reuse.
+    pub fn kept(&self) -> usize {
+        self.lock().pool.kept()
     }
 
     /// The copies that freed memory had to wait for have ended.
@@ -187,35 +193,46 @@ fn release_all(device: &Device) -> bool {
         device.launch.release_memory(&device.memory);
         give_to_driver(device, Pool::drain)
     });
-    matches!(released, Some(Ok(())))
+    // What could not be freed was the program's to keep; the rest has been.
+    released.is_some()
 }
 
 /// If no kernel runs, gives what is more than may be kept back to the driver, and what was put off. The device's context is current.
-fn tidy(device: &Device, doing: impl FnOnce() -> String) -> Result<()> {
-    let tidied = device.launch.running.if_none(|| give_to_driver(device, Pool::trim));
-    tidied.unwrap_or(Ok(())).map_err(|error| device.failed(error, doing))
+///
+/// # Errors
+/// As [`give_to_driver`].
+fn tidy(device: &Device) -> Result<()> {
+    device.launch.running.if_none(|| give_to_driver(device, Pool::trim)).unwrap_or(Ok(()))
 }
 
 /// Frees blocks of the pool, and what was put off. No kernel runs; the device's context is current.
-fn give_to_driver(
-    device: &Device,
-    blocks: impl FnOnce(&mut Pool) -> Vec<DevicePtr>,
-) -> std::result::Result<(), CudaError> {
+///
+/// # Errors
+/// What the driver first refused to free. All else is freed.
+fn give_to_driver(device: &Device, blocks: impl FnOnce(&mut Pool) -> Vec<DevicePtr>) -> Result<()> {
     let mut state = device.memory.lock();
     let (blocks, PutOff { device: others, host }) =
         (blocks(&mut state.pool), std::mem::take(&mut state.put_off));
     drop(state);
+    let mut refused = None;
     device.gate.run_blocking(|| {
         for block in blocks.into_iter().chain(others) {
             // SAFETY: the program has freed it, and no kernel runs; the call waits for copies.
-            unsafe { device.driver.mem_free(block) }?;
+            if let Err(error) = unsafe { device.driver.mem_free(block) } {
+                refused.get_or_insert_with(|| device.failed(error, || doing(block)));
+            }
         }
         for block in host {
             // SAFETY: as above.
-            unsafe { device.driver.host_free(std::ptr::with_exposed_provenance_mut(block)) }?;
+            if let Err(error) =
+                unsafe { device.driver.host_free(std::ptr::with_exposed_provenance_mut(block)) }
+            {
+                let doing = || format!("freeing page-locked memory at {block:#x}");
+                refused.get_or_insert_with(|| device.failed(error, doing));
+            }
         }
-        Ok(())
-    })
+    });
+    refused.map_or(Ok(()), Err)
 }
 
 /// Frees device memory. Nothing is at address 0.
@@ -241,12 +258,10 @@ pub fn free(device: &Device, address: DevicePtr) -> Result<()> {
     match freed {
         Ok(()) if untidy && !callback => {
             let Some(_context) = enter(device)? else { return Ok(()) };
-            tidy(device, || doing(address))
+            tidy(device)
         }
         Ok(()) => Ok(()),
-        Err(Wrong::Twice) => {
-            Err(Error::Argument(format!("invalid device address: {address:#x} is freed already")))
-        }
+        Err(Wrong::Twice) => Err(freed_already(address)),
         Err(Wrong::Inside(start)) => Err(not_a_start(address, start)),
         Err(Wrong::Unknown) => free_other(device, address),
     }
@@ -263,8 +278,10 @@ pub fn free_other(device: &Device, address: DevicePtr) -> Result<()> {
     if start != address {
         return Err(not_a_start(address, start));
     }
-    device.memory.lock().put_off.device.push(address);
-    tidy(device, || doing(address))
+    if !device.memory.lock().put_off.device.insert(address) {
+        return Err(freed_already(address));
+    }
+    tidy(device)
 }
 
 /// Frees page-locked host memory.
@@ -273,8 +290,11 @@ pub fn free_other(device: &Device, address: DevicePtr) -> Result<()> {
 /// When the driver refuses.
 pub(super) fn free_host(device: &Device, address: *mut c_void) -> Result<()> {
     let Some(_context) = enter(device)? else { return Ok(()) };
-    device.memory.put_off_host(address.expose_provenance());
-    tidy(device, || format!("freeing page-locked memory at {address:p}"))
+    let address = address.expose_provenance();
+    if !device.memory.lock().put_off.host.insert(address) {
+        return Err(freed_already(address as DevicePtr));
+    }
+    tidy(device)
 }
 
 /// Makes the device's context current. None at the end of the process, when the driver has let go of everything already.
@@ -288,6 +308,10 @@ fn enter(device: &Device) -> Result<Option<ContextGuard>> {
 
 fn doing(address: DevicePtr) -> String {
     format!("freeing device memory at {address:#x}")
+}
+
+fn freed_already(address: DevicePtr) -> Error {
+    Error::Argument(format!("invalid address: {address:#x} is freed already"))
 }
 
 fn not_a_start(address: DevicePtr, start: DevicePtr) -> Error {

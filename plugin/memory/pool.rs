@@ -178,6 +178,11 @@ impl Pool {
         !self.resting.is_empty()
     }
 
+    /// Bytes that are kept.
+    pub fn kept(&self) -> usize {
+        self.kept
+    }
+
     /// Whether more is kept than may be.
     pub fn is_over_cap(&self) -> bool {
         self.kept > self.cap
