@@ -223,10 +223,9 @@ fn give_to_driver(device: &Device, blocks: impl FnOnce(&mut Pool) -> Vec<DeviceP
             }
         }
         for block in host {
+            let address = std::ptr::with_exposed_provenance_mut(block);
             // SAFETY: as above.
-            if let Err(error) =
-                unsafe { device.driver.host_free(std::ptr::with_exposed_provenance_mut(block)) }
-            {
+            if let Err(error) = unsafe { device.driver.host_free(address) } {
                 let doing = || format!("freeing page-locked memory at {block:#x}");
                 refused.get_or_insert_with(|| device.failed(error, doing));
             }
