@@ -117,6 +117,8 @@ pub struct Settings {
     pub heap_bytes: Option<usize>,
     /// `BOOMERANG_HEAP_CHECK`: whether a wrong `free` in device code ends the kernel.
     pub heap_check: bool,
+    /// `BOOMERANG_POOL`: bytes of freed device memory that are kept for reuse, or `None` for the default.
+    pub pool: Option<usize>,
     /// `BOOMERANG_CACHE`: the folder that linked code is kept in, or `None` where it isn't kept.
     pub cache: Option<PathBuf>,
     /// `GOMP_NVPTX_PTXRW`
@@ -146,6 +148,7 @@ impl Default for Settings {
             ptx_passes: PtxPasses::DEFAULT,
             heap_bytes: None,
             heap_check: false,
+            pool: None,
             cache: None,
             ptx_files: PtxFiles::Off,
             lowlat_pool: 8 * 1024,
@@ -317,6 +320,10 @@ mod tests {
             ("BOOMERANG_HEAP", "1G"),
             ("BOOMERANG_HEAP", "0"),
             ("BOOMERANG_HEAP_CHECK", "yes"),
+            ("BOOMERANG_POOL", "-1"),
+            ("BOOMERANG_POOL", "1Q"),
+            ("BOOMERANG_POOL", "M"),
+            ("BOOMERANG_POOL", "99999999T"),
             ("GOMP_REVERSE_OFFLOAD_THREADS", "65"),
             ("GOMP_NVPTX_JIT", "-O5"),
             ("BOOMERANG_JIT_THREADS", "1025"),
@@ -355,6 +362,10 @@ mod tests {
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences").0.ptx_passes, fences);
         assert_eq!(parse_one("BOOMERANG_HEAP", "1000000").0.heap_bytes, Some(1_000_000));
         assert!(parse_one("BOOMERANG_HEAP_CHECK", "1").0.heap_check);
+        assert_eq!(parse_one("BOOMERANG_POOL", "off").0.pool, Some(0));
+        assert_eq!(parse_one("BOOMERANG_POOL", "0").0.pool, Some(0));
+        assert_eq!(parse_one("BOOMERANG_POOL", " 3m").0.pool, Some(3 << 20));
+        assert_eq!(parse_one("BOOMERANG_POOL", "4096").0.pool, Some(4096));
         assert_eq!(parse_one("GOMP_NVPTX_PTXRW", "w").0.ptx_files, PtxFiles::Write);
         assert_eq!(parse_one("GOMP_NVPTX_LOWLAT_POOL", "0").0.lowlat_pool, 0);
         assert_eq!(parse_one("GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE", "16384").0.native_stack, Some(16384));

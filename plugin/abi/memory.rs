@@ -6,8 +6,8 @@ use super::entry;
 use crate::device::{Device, registry};
 use crate::driver::DevicePtr;
 use crate::error::{Error, Result};
-use crate::memory::copy::{self, Part};
-use crate::memory::{alloc, host};
+use crate::memory::part::{self, Part};
+use crate::memory::{alloc, copy, host};
 use crate::openacc::profiling;
 
 /// No device: the host.
@@ -53,7 +53,7 @@ pub extern "C" fn GOMP_OFFLOAD_managed_alloc(ordinal: c_int, bytes: usize) -> *m
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_OFFLOAD_managed_free(ordinal: c_int, block: *mut c_void) -> bool {
     entry::guard("GOMP_OFFLOAD_managed_free", || {
-        alloc::free_managed(registry::get(ordinal)?, address(block)).map(|()| true)
+        alloc::free_other(registry::get(ordinal)?, address(block)).map(|()| true)
     })
 }
 
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_memcpy2d(
             pitch: from_row_bytes,
         };
         // SAFETY: the caller's promise.
-        unsafe { copy::part(device_of(to_ordinal, from_ordinal)?, to, from, [1, rows, row_bytes]) }
+        unsafe { part::copy(device_of(to_ordinal, from_ordinal)?, to, from, [1, rows, row_bytes]) }
             .map(|()| true)
     }))
 }
@@ -242,7 +242,7 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_memcpy3d(
             pitch: from_row_bytes,
         };
         // SAFETY: the caller's promise.
-        unsafe { copy::part(device_of(to_ordinal, from_ordinal)?, to, from, [planes, rows, row_bytes]) }
+        unsafe { part::copy(device_of(to_ordinal, from_ordinal)?, to, from, [planes, rows, row_bytes]) }
             .map(|()| true)
     }))
 }

@@ -9,11 +9,9 @@ use crate::driver::gate::Gate;
 use crate::driver::{self, Code, Context, ContextGuard, CudaError, DevicePtr, Driver};
 use crate::env::{self, Settings, WaitPolicy};
 use crate::error::{Error, Result};
-
 use crate::image::{self, Image, KernelRef};
-use crate::memory::alloc::Deferred;
 use crate::memory::heap::Heap;
-use crate::memory::staging;
+use crate::memory::{alloc, pipeline, small, staging};
 use crate::{launch, openacc, reverse};
 
 /// One device that the program uses. Lives until the process ends, since kernels, host functions and other threads may
@@ -31,6 +29,8 @@ pub struct Device {
     pub gate: Gate,
     /// What copies go through.
     pub staging: staging::Pool,
+    /// What large copies go through.
+    pub lanes: pipeline::Lanes,
     /// What launches keep.
     pub launch: launch::State,
     /// What reverse offload keeps.
@@ -39,8 +39,10 @@ pub struct Device {
     pub images: Mutex<Vec<Image>>,
     /// Address and size of the ICVs that libgomp knows: those of the first image that had any.
     pub known_icvs: OnceLock<(DevicePtr, usize)>,
-    /// Memory whose release had to be put off.
-    pub deferred: Deferred,
+    /// Its memory.
+    pub memory: alloc::Memory,
+    /// Copies that the host does not wait for.
+    pub small: small::Copies,
     /// What device code allocates from.
     pub heap: Heap,
     /// What OpenACC keeps.
@@ -88,11 +90,15 @@ impl Device {
             attrs,
             gate: Gate::default(),
             staging: staging::Pool::new(driver, channels.for_copies())?,
+            lanes: pipeline::Lanes::default(),
             launch: launch::State::new(channels.for_marks()),
             reverse: reverse::State::default(),
             images: Mutex::default(),
             known_icvs: OnceLock::new(),
-            deferred: Deferred::default(),
+            memory: alloc::Memory::new(
+                settings.pool.unwrap_or(driver.device_memory(handle)? / alloc::KEPT_PART),
+            ),
+            small: small::Copies::default(),
             heap: Heap::default(),
             openacc: openacc::State::default(),
             handle,

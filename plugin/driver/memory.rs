@@ -95,6 +95,13 @@ impl Driver {
         Ok(kind)
     }
 
+    /// Whether the driver knows the first and the last of `bytes` bytes of host memory, at least 1: page-locked, registered or managed
+    /// memory, which the device copies by itself.
+    pub fn is_page_locked(&self, host: *const c_void, bytes: usize) -> Result<bool> {
+        let first = host.addr() as DevicePtr;
+        Ok(self.memory_type(first)? != 0 && self.memory_type(first + bytes as u64 - 1)? != 0)
+    }
+
     /// `cuMemcpyHtoD`
     ///
     /// # Safety
@@ -162,6 +169,15 @@ impl Driver {
     pub unsafe fn copy_2d(&self, copy: &CUDA_MEMCPY2D) -> Result<()> {
         // SAFETY: the caller's promise.
         check("cuMemcpy2DUnaligned", unsafe { (self.memcpy_2d)(copy) })
+    }
+
+    /// `cuMemcpy2DAsync`
+    ///
+    /// # Safety
+    /// As for [`Driver::copy_2d`], until the stream has done the copy.
+    pub unsafe fn copy_2d_async(&self, copy: &CUDA_MEMCPY2D, stream: Stream) -> Result<()> {
+        // SAFETY: the caller's promise.
+        check("cuMemcpy2DAsync", unsafe { (self.memcpy_2d_async)(copy, stream.0) })
     }
 
     /// `cuMemcpy3D`

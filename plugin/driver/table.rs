@@ -108,6 +108,7 @@ table! {
         memcpy_dtoh_async ["cuMemcpyDtoHAsync_v2"] (*mut c_void, CUdeviceptr, usize, CUstream);
         memcpy_dtod_async ["cuMemcpyDtoDAsync_v2"] (CUdeviceptr, CUdeviceptr, usize, CUstream);
         memcpy_2d ["cuMemcpy2DUnaligned_v2"] (*const CUDA_MEMCPY2D);
+        memcpy_2d_async ["cuMemcpy2DAsync_v2"] (*const CUDA_MEMCPY2D, CUstream);
         memcpy_3d ["cuMemcpy3D_v2"] (*const CUDA_MEMCPY3D);
         memset_d8_async ["cuMemsetD8Async"] (CUdeviceptr, u8, usize, CUstream);
         module_load_data ["cuModuleLoadData"] (*mut CUmodule, *const c_void);

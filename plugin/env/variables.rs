@@ -174,6 +174,18 @@ pub const VARIABLES: &[Variable] = &[
             Some(())
         },
     },
+    Variable {
+        name: "BOOMERANG_POOL",
+        allowed: "off, or a number of bytes, with K, M, G or T behind it",
+        default: "1/8 of the device's memory",
+        help: "How much device memory that the program has freed is kept for its next allocations, which then take no driver call. It is \
+               given back when the program runs out of memory, but other processes and other libraries cannot have it. With off or 0 \
+               nothing is kept and each allocation is as large as the program says: what checkers of memory accesses need.",
+        apply: |settings, value| {
+            settings.pool = Some(if value.trim() == "off" { 0 } else { bytes(value)? });
+            Some(())
+        },
+    },
     // These three in this order: each overrides the one before.
     Variable {
         name: "HOME",
@@ -297,6 +309,17 @@ pub const VARIABLES: &[Variable] = &[
         },
     },
 ];
+
+/// A number of bytes, which K, M, G or T may follow.
+fn bytes(value: &str) -> Option<usize> {
+    let value = value.trim();
+    let unit = value.chars().last()?.to_ascii_uppercase();
+    let (digits, shift) = match "KMGT".find(unit) {
+        Some(at) => (&value[..value.len() - 1], 10 * (at + 1)),
+        None => (value, 0),
+    };
+    digits.parse::<usize>().ok()?.checked_mul(1 << shift)
+}
 
 /// What [`VARIABLES`] says, in Markdown.
 pub fn documentation() -> String {

@@ -87,10 +87,12 @@ unsafe fn launch(
     let order = if requests.is_some() { Order::Apart } else { Order::AfterNull };
     let mut queue =
         state.queues.take(driver, order, device.uses_memory_operations(), reverse::serving().is_some())?;
-    queue.follow_null_stream(driver)?;
+    // Before the stream looks at the NULL stream, which gets no copies while a kernel runs (`memory::small`).
     state.running.begin(name);
-    // SAFETY: the caller's promise.
-    unsafe { driver.launch(function, shape, queue.stream, arguments) }
+    queue
+        .follow_null_stream(driver)
+        // SAFETY: the caller's promise.
+        .and_then(|()| unsafe { driver.launch(function, shape, queue.stream, arguments) })
         .inspect_err(|_| state.running.end(name))?;
     queue.mark_end(driver)?;
     state.launched.fetch_add(1, Ordering::Relaxed);
@@ -99,6 +101,7 @@ unsafe fn launch(
         // Has the driver print what the kernel printed (CUDA C++ Programming Guide, formatted output). It takes microseconds.
         driver.synchronize_stream(queue.stream)?;
     }
+    device.small.settle(device);
     state.running.end(name);
     state.queues.give_back(queue);
     Ok(())

@@ -6,7 +6,7 @@ pub mod queue;
 pub mod running;
 pub mod stacks;
 
-use crate::memory::alloc::Deferred;
+use crate::memory::alloc::Memory;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What one device keeps for launches.
@@ -30,9 +30,9 @@ impl State {
         }
     }
 
-    /// Gives memory that no region uses now to `deferred`, to be freed. No region runs.
-    pub fn release_memory(&self, deferred: &Deferred) {
-        self.stacks.drain(deferred);
+    /// Gives memory that no region uses now back to `memory`. No region runs.
+    pub fn release_memory(&self, memory: &Memory) {
+        self.stacks.drain(memory);
     }
 
     /// Counts a kernel that was launched without a region's queue.

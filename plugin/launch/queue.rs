@@ -1,6 +1,6 @@
 //! What a host thread launches a region with: a stream of its own, and the word that tells when the region has ended.
 
-use crate::driver::{CudaError, Driver, Event, Order, Stream};
+use crate::driver::{Code, CudaError, Driver, Event, Order, Stream};
 use crate::reverse::sync::Ordering;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -152,7 +152,11 @@ impl Pool {
             return Ok(None);
         }
         if words.free.is_empty() {
-            let page = driver.host_alloc(PAGE)?.cast::<u8>();
+            let page = match driver.host_alloc(PAGE) {
+                // The driver is asked then.
+                Err(error) if error.code == Code::OUT_OF_MEMORY => return Ok(None),
+                page => page?.cast::<u8>(),
+            };
             // SAFETY: the page was just allocated and is this many bytes long.
             unsafe { page.write_bytes(0, PAGE) };
             for offset in (0..PAGE).step_by(LINE) {

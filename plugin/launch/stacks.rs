@@ -4,7 +4,7 @@
 use crate::device::Device;
 use crate::driver::DevicePtr;
 use crate::error::Result;
-use crate::memory::alloc::{self, Deferred};
+use crate::memory::alloc::{self, Memory};
 use crate::reverse::window::Window;
 use crate::reverse::wire::{self, REGION_BYTES};
 use std::ops::Range;
@@ -93,13 +93,13 @@ impl Pool {
         self.lock().push(stacks);
     }
 
-    /// Takes everything out of the pool, to be freed with what is `deferred` where memory is short. No region runs.
-    pub fn drain(&self, deferred: &Deferred) {
-        for Stacks { memory, threads, window } in self.lock().drain(..) {
-            deferred.put(memory, block_bytes(threads));
+    /// Gives everything in the pool back to `device_memory`, where memory is short. No region runs.
+    pub fn drain(&self, device_memory: &Memory) {
+        for Stacks { memory, window, .. } in self.lock().drain(..) {
+            device_memory.give_back(memory);
             // Whoever still holds the window uses it no more: its region has ended.
             if let Some(window) = window {
-                deferred.put_host(window.memory());
+                device_memory.put_off_host(window.memory());
             }
         }
     }

@@ -5,4 +5,8 @@ pub mod alloc;
 pub mod copy;
 pub mod heap;
 pub mod host;
+pub mod part;
+pub mod pipeline;
+pub mod pool;
+pub mod small;
 pub mod staging;

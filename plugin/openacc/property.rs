@@ -53,7 +53,8 @@ pub fn value(device: &'static Device, property: c_int) -> Result<Value> {
         wanted::MEMORY => Value { number: device.driver.device_memory(*device.handle()).map_err(failed)? },
         wanted::FREE_MEMORY => {
             let _context = device.enter()?;
-            Value { number: device.driver.mem_info().map_err(failed)?.0 }
+            // What is kept for reuse is free to the program.
+            Value { number: device.driver.mem_info().map_err(failed)?.0 + device.memory.kept() }
         }
         wanted::NAME => Value::text(&texts.name, || device.attrs.name.clone()),
         wanted::VENDOR => Value { text: c"Nvidia".as_ptr() },

@@ -177,11 +177,10 @@ impl StreamQueue {
             return Ok(());
         }
         addresses::check(from, to)?;
+        let what = || format!("copy of {bytes} bytes from host {from:p} to device {to:#x}");
+        self.device.memory.check(to, bytes, what)?;
         self.call(
-            || {
-                let doubt = addresses::doubt(self.device, to, bytes);
-                format!("copy of {bytes} bytes from host {from:p} to device {to:#x}{doubt}")
-            },
+            || what() + addresses::doubt(self.device, to, bytes),
             // SAFETY: the caller's promise. The driver has read pageable memory when it returns.
             |stream| unsafe { self.device.driver.copy_to_device_async(to, from, bytes, stream) },
         )
@@ -192,11 +191,10 @@ impl StreamQueue {
             return Ok(());
         }
         addresses::check(to, from)?;
+        let what = || format!("copy of {bytes} bytes from device {from:#x} to host {to:p}");
+        self.device.memory.check(from, bytes, what)?;
         self.call(
-            || {
-                let doubt = addresses::doubt(self.device, from, bytes);
-                format!("copy of {bytes} bytes from device {from:#x} to host {to:p}{doubt}")
-            },
+            || what() + addresses::doubt(self.device, from, bytes),
             // SAFETY: the caller's promise. The driver has written pageable memory when it returns.
             |stream| unsafe { self.device.driver.copy_to_host_async(to, from, bytes, stream) },
         )
@@ -210,10 +208,10 @@ impl StreamQueue {
         if bytes == 0 {
             return Ok(());
         }
-        self.call(
-            || format!("copy of {bytes} bytes from device {from:#x} to device {to:#x}"),
-            |stream| self.device.driver.copy_on_device_async(to, from, bytes, stream),
-        )
+        let what = || format!("copy of {bytes} bytes from device {from:#x} to device {to:#x}");
+        self.device.memory.check(from, bytes, what)?;
+        self.device.memory.check(to, bytes, what)?;
+        self.call(what, |stream| self.device.driver.copy_on_device_async(to, from, bytes, stream))
     }
 
     fn synchronize(&self) -> Result<()> {

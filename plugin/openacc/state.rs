@@ -39,8 +39,13 @@ impl State {
     /// # Errors
     /// What the driver says, which may be that a kernel has failed.
     pub fn join(&self, device: &Device) -> Result<(), CudaError> {
+        if self.has_queues() { self.finish(device) } else { Ok(()) }
+    }
+
+    /// Whether there are asynchronous queues.
+    pub fn has_queues(&self) -> bool {
         // Relaxed: it is about queues that this thread knows of.
-        if self.queues.load(Ordering::Relaxed) == 0 { Ok(()) } else { self.finish(device) }
+        self.queues.load(Ordering::Relaxed) > 0
     }
 
     /// Waits for the NULL stream, and so for every stream that is ordered with it.

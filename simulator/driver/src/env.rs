@@ -27,6 +27,8 @@ pub struct Settings {
     /// `BOOMERANG_SIM_MEMOPS`: whether the devices have stream memory operations. With a platform they don't
     /// unless this is 1: what the host learns from memory comes at no time of the virtual clock.
     pub memops: bool,
+    /// `BOOMERANG_SIM_CALLS`: at the end of the process, tell how often each function was called.
+    pub calls: bool,
     /// `BOOMERANG_SIM_DEADLOCK_MS`: how long a blocked call, or threads of a kernel that only wait for each other, may make no progress.
     pub deadlock: Duration,
     /// `BOOMERANG_SIM_CHECK`: what kernels are checked for besides.
@@ -59,6 +61,7 @@ impl Default for Settings {
             platform: None,
             report: None,
             memops: true,
+            calls: false,
             deadlock: Duration::from_secs(10),
             checks: Checks::default(),
             connections: 8, // the driver's default
@@ -120,6 +123,10 @@ impl Settings {
         s.memops = s.platform.is_none();
         set("BOOMERANG_SIM_MEMOPS", "0 or 1", &mut |v| {
             s.memops = flag(v)?;
+            Some(())
+        });
+        set("BOOMERANG_SIM_CALLS", "0 or 1", &mut |v| {
+            s.calls = flag(v)?;
             Some(())
         });
         set("BOOMERANG_SIM_DEADLOCK_MS", "milliseconds, at least 1", &mut |v| {

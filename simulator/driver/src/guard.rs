@@ -3,9 +3,10 @@
 use crate::core::{counts, process};
 use crate::env::{Failure, settings};
 use crate::error::{CUresult, Error, Result, code};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// When a function may be called.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,6 +31,9 @@ pub fn enter(name: &'static str, when: When, body: impl FnOnce() -> Result) -> C
             When::Alive => process::check_alive()?,
             When::Initialized => process::check_ready()?,
         }
+        if settings().calls {
+            *calls().entry(name).or_default() += 1;
+        }
         injected(name)?;
         body()
     }));
@@ -37,6 +41,19 @@ pub fn enter(name: &'static str, when: When, body: impl FnOnce() -> Result) -> C
         eprintln!("boomerang-sim: internal error in {name}");
         Err(Error::UNKNOWN)
     }))
+}
+
+/// How often each function was called, where that is wanted.
+fn calls() -> MutexGuard<'static, BTreeMap<&'static str, u64>> {
+    static CALLS: Mutex<BTreeMap<&str, u64>> = Mutex::new(BTreeMap::new());
+    CALLS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tells how often each function was called, one line for each. The process ends.
+pub fn report_calls() {
+    for (name, count) in calls().iter() {
+        eprintln!("boomerang-sim: {name} was called {count} times");
+    }
 }
 
 /// The failure that `BOOMERANG_SIM_FAIL` asks for; a name there without `_v2` means every version.

@@ -55,6 +55,7 @@ pub fn ready() {
         if let (READY, Some(file)) = (PHASE.load(Ordering::Acquire), &crate::env::settings().report) {
             super::sched::scheduler().report(file);
         }
+        crate::guard::report_calls();
         let _ = PHASE.compare_exchange(READY, ENDED, Ordering::AcqRel, Ordering::Acquire);
     }
     // SAFETY: both take functions that live as long as this library, which is never unloaded while they
