@@ -97,7 +97,7 @@ fn load(
     device
         .launch
         .running
-        .when_none(|| device.reverse.is_serving(), || device.gate.run_blocking(load))
+        .when_none(|| device.reverse.under_service() > 0, || device.gate.run_blocking(load))
         .ok_or_else(|| image.wrong("cannot be loaded while a kernel waits for a reverse-offload block"))
 }
 
