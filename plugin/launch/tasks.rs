@@ -52,6 +52,12 @@ struct State {
     failure: Option<Error>,
 }
 
+impl State {
+    fn is_idle(&self) -> bool {
+        self.running.is_empty() && self.ready.is_empty()
+    }
+}
+
 /// A region that runs.
 pub(super) struct Running {
     /// The region.
@@ -181,7 +187,10 @@ impl Tasks {
             return;
         }
         match watch::start(device) {
-            Ok(()) => state.watched = true,
+            Ok(()) => {
+                state.watched = true;
+                self.news.store(true, Ordering::Relaxed);
+            }
             Err(error) => {
                 drop(state);
                 host::fatal(&format!("no thread can be had for regions with nowait: {error}"));
@@ -224,7 +233,7 @@ impl Tasks {
         let mut state = self.lock();
         state.running.append(&mut regions);
         state.watched = false;
-        if !state.running.is_empty() || !state.ready.is_empty() {
+        if !state.is_idle() {
             self.relieve(device, state);
         }
     }
@@ -241,23 +250,30 @@ impl Tasks {
         }
     }
 
-    /// Ends the caller's watch if there is nothing to look after; says whether it did.
-    pub(super) fn leave_watch(&self) -> bool {
+    /// Where there is nothing to look after, ends the caller's watch until there is; says whether that was so.
+    pub(super) fn pause_watch(&self) -> bool {
         let mut state = self.lock();
-        let idle = state.running.is_empty() && state.ready.is_empty();
-        state.watched = !idle;
+        let idle = state.is_idle();
+        if idle {
+            state.watched = false;
+            self.wait_in(state);
+        }
         idle
     }
 
-    /// Waits until there is something to look after that nobody does.
+    /// Waits until there is something to look after that nobody does. The caller is on watch then.
     pub(super) fn wait_for_watch(&self) {
-        let mut state = self.lock();
+        self.wait_in(self.lock());
+    }
+
+    fn wait_in(&self, mut state: MutexGuard<'_, State>) {
         state.spare += 1;
-        while state.watched || (state.running.is_empty() && state.ready.is_empty()) {
+        while state.watched || state.is_idle() {
             state = self.relief.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.spare -= 1;
         state.watched = true;
+        self.news.store(true, Ordering::Relaxed);
     }
 
     /// Notes that a region has ended, one that could make requests or not, and the host knows.

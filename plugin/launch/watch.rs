@@ -75,12 +75,11 @@ impl Watch {
         }
     }
 
-    /// Looks after all regions until one needs service, which this thread gives it, or none is left.
+    /// Looks after all regions until one needs service, which this thread gives it.
     fn watch(&mut self) -> Result<()> {
         let spin = spin_time(self.device.wait_policy());
         let mut active = Instant::now();
         let mut checked = active;
-        self.tasks.look_again();
         loop {
             let mut acted = self.launch_ready()?;
             for _ in 0..TURNS {
@@ -97,8 +96,9 @@ impl Watch {
                 active = now;
                 self.naps = Naps::new();
             }
-            if self.regions.is_empty() && now - active >= spin.min(SPIN) && self.tasks.leave_watch() {
-                return Ok(());
+            if self.regions.is_empty() && now - active >= spin.min(SPIN) && self.tasks.pause_watch() {
+                active = Instant::now();
+                continue;
             }
             if self.has_no_end_word() || now - checked >= FAULT_CHECK {
                 checked = now;
