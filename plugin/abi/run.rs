@@ -82,5 +82,5 @@ unsafe fn plan(
     // SAFETY: not null, so the caller's promise.
     let requested = unsafe { dims::requested(args.cast_const().cast()) };
     device.check_usable()?;
-    Ok((device, Plan::new(device, kernel, variables.expose_provenance() as u64, requested)))
+    Ok((device, Plan::new(device, kernel, variables.expose_provenance() as u64, requested)?))
 }

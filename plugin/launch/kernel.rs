@@ -1,11 +1,11 @@
 //! One target region, from launch to end.
 
-use super::dims::{Dims, Limits, Requested, WARP};
+use super::dims::{Dims, Requested, WARP};
 use super::queue::{Queue, Want};
 use super::stacks::{STACK_BYTES, Stacks};
 use crate::abi::host;
 use crate::device::Device;
-use crate::driver::{ContextGuard, Function, Order, Shape};
+use crate::driver::{ContextGuard, CudaError, Function, Order, Shape};
 use crate::error::Result;
 use crate::image::KernelRef;
 use crate::reverse::source::Source;
@@ -24,20 +24,25 @@ pub struct Plan {
 
 impl Plan {
     /// A region of `kernel` with arguments at `variables` on the device, and teams and threads as its clauses want them.
-    pub fn new(device: &Device, kernel: KernelRef, variables: u64, wanted: Requested) -> Plan {
-        let dims = wanted.fit(Limits {
-            registers: kernel.registers,
-            block_threads: kernel.block_threads,
-            device_registers: device.attrs.registers_per_multiprocessor,
-            multiprocessors: device.attrs.multiprocessors,
-        });
+    ///
+    /// # Errors
+    /// Those of the driver's occupancy calculator.
+    pub fn new(device: &Device, kernel: KernelRef, variables: u64, wanted: Requested) -> Result<Plan> {
+        let ask = |threads| {
+            let _context = ContextGuard::enter(device.driver, device.context)?;
+            device.driver.resident_blocks(kernel.function, threads * WARP, device.lowlat_pool())
+        };
+        let dims = wanted.fit(kernel.block_threads, |threads| {
+            let residents = kernel.residents.of(threads, || ask(threads))?;
+            Ok::<_, CudaError>(residents.saturating_mul(device.attrs.multiprocessors))
+        })?;
         host::debug(|| {
             let (name, Dims { teams, threads }) = (&kernel.name, dims);
             format!(
                 "  kernel {name}: launch [(teams: {teams}), 1, 1] [(lanes: {WARP}), (threads: {threads}), 1]"
             )
         });
-        Plan { kernel, variables, dims }
+        Ok(Plan { kernel, variables, dims })
     }
 
     /// How many soft stacks it needs.
