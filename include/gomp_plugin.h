@@ -41,9 +41,13 @@ struct boomerang_host_table {
   /* Serves a reverse-offload request: runs the host's twin of the device function `fn`, with `mapnum` items whose addresses,
      sizes and 16-bit map kinds are in arrays at these device addresses. Unless `aq` is null, copy with
      GOMP_OFFLOAD_openacc_async_dev2host and _host2dev, and _synchronize after each; else with GOMP_OFFLOAD_dev2host and
-     _host2dev. Called on the thread that runs the region, or on a helper thread if GOMP_REVERSE_OFFLOAD_THREADS asks for some. */
+     _host2dev. Called on the thread that runs the region, on one of the plugin's for a region of GOMP_OFFLOAD_async_run, or on a
+     helper thread if GOMP_REVERSE_OFFLOAD_THREADS asks for some. */
   void (*target_rev)(uint64_t fn, uint64_t mapnum, uint64_t addrs, uint64_t sizes, uint64_t kinds, int dev_num,
                      struct goacc_asyncqueue *aq);
+  /* Is told that a region of GOMP_OFFLOAD_async_run has ended, perhaps before that function has returned. Called on a thread of the
+     plugin's. */
+  void (*task_completion)(void *task);
 };
 
 /* Registers the table. To be called before any other function of the plugin; false when there is one already, or the size is
@@ -140,6 +144,9 @@ bool GOMP_OFFLOAD_can_run(void *function);
    ended by a null word: (value << 16 | 1 << 8) for teams, (value << 16 | 2 << 8) for threads of a team. Ends the program,
    through the host's `fatal`, when the kernel fails. */
 void GOMP_OFFLOAD_run(int device, void *function, void *variables, void **args);
+/* The same, but returns at once; `args` are not needed after that. The host's `task_completion` gets `task` when the function has
+   ended. Threads of the plugin serve its requests, each region's one after another. */
+void GOMP_OFFLOAD_async_run(int device, void *function, void *variables, void **args, void *task);
 
 /* ---- OpenACC ---- */
 

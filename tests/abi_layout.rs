@@ -28,7 +28,7 @@ macro_rules! same_offsets {
 fn structures_are_laid_out_as_the_header_says() {
     same_offsets!(addr_pair, AddressPair: start = start, end = end);
     same_offsets!(boomerang_host_table, HostTable: size = size, malloc = malloc, debug = debug, error = error,
-        fatal = fatal, target_rev = target_rev);
+        fatal = fatal, target_rev = target_rev, task_completion = task_completion);
     same_offsets!(interop_obj_t, Object: stream = stream, device_data = device_data, fr = runtime,
         device_num = device_num);
     same_offsets!(goacc_property_value, Value: ptr = text, val = number);

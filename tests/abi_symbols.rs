@@ -9,6 +9,7 @@ use object::{Object, ObjectSymbol};
 /// (or exported) before it works.
 const EXPORTED: &[&str] = &[
     "GOMP_OFFLOAD_alloc",
+    "GOMP_OFFLOAD_async_run",
     "GOMP_OFFLOAD_can_run",
     "GOMP_OFFLOAD_dev2dev",
     "GOMP_OFFLOAD_dev2host",

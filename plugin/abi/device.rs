@@ -7,7 +7,7 @@ use super::{entry, host};
 use crate::device::{Device, registry};
 use crate::env;
 use crate::error::{Error, Result};
-use crate::image;
+use crate::{image, reverse};
 
 /// `GOMP_VERSION` (gomp-constants.h): the plugin interface of libgomp 14 to 16.
 const VERSION: c_uint = 3;
@@ -98,6 +98,9 @@ pub extern "C" fn GOMP_OFFLOAD_fini_device(ordinal: c_int) -> bool {
 }
 
 fn finish(device: &'static Device) -> Result<()> {
+    if !device.is_lost() && !device.is_forked() && reverse::serving().is_none() {
+        device.launch.tasks.wait_for_end()?;
+    }
     if !device.is_idle() {
         return Ok(());
     }

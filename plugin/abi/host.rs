@@ -23,6 +23,7 @@ use crate::reverse::slot::Request;
 const RTLD_NOLOAD: c_int = 4;
 
 type TargetRevFn = unsafe extern "C" fn(u64, u64, u64, u64, u64, c_int, *mut c_void);
+type TaskFn = unsafe extern "C" fn(*mut c_void);
 type TextFn = unsafe extern "C" fn(*const c_char);
 
 /// `struct boomerang_host_table` of `include/gomp_plugin.h`. A null function has the built-in one stand in.
@@ -41,10 +42,12 @@ pub struct HostTable {
     pub fatal: Option<TextFn>,
     /// Serves a reverse-offload request.
     pub target_rev: Option<TargetRevFn>,
+    /// Is told that a region of `GOMP_OFFLOAD_async_run` has ended.
+    pub task_completion: Option<TaskFn>,
 }
 
 // As a C program lays it out.
-const _: () = assert!(size_of::<HostTable>() == 48);
+const _: () = assert!(size_of::<HostTable>() == 56);
 
 /// libgomp's functions. The variadic ones are printf-like.
 struct Libgomp {
@@ -53,6 +56,7 @@ struct Libgomp {
     error: unsafe extern "C" fn(*const c_char, ...),
     fatal: unsafe extern "C" fn(*const c_char, ...),
     target_rev: TargetRevFn,
+    task_completion: TaskFn,
     num_devices: unsafe extern "C" fn() -> c_int,
 }
 
@@ -99,6 +103,7 @@ fn find_libgomp(library: &Library) -> Option<Libgomp> {
             error: *library.get(b"GOMP_PLUGIN_error").ok()?,
             fatal: *library.get(b"GOMP_PLUGIN_fatal").ok()?,
             target_rev: *library.get(b"GOMP_PLUGIN_target_rev").ok()?,
+            task_completion: *library.get(b"GOMP_PLUGIN_target_task_completion").ok()?,
             num_devices: *library.get(b"omp_get_num_devices").ok()?,
         })
     }
@@ -239,6 +244,33 @@ pub unsafe fn target_rev(request: &Request, queue: *mut c_void, ours: usize) {
     unsafe { serve(func, mapnum, addrs, sizes, kinds, dev_num, queue) }
 }
 
+/// What the host knows a region by that it does not wait for.
+pub struct Task(*mut c_void);
+
+// SAFETY: the host may be told of the end on any thread; nothing here follows the pointer.
+unsafe impl Send for Task {}
+
+impl Task {
+    /// # Safety
+    /// The host may be told of its end once.
+    pub unsafe fn new(task: *mut c_void) -> Task {
+        Task(task)
+    }
+
+    /// Tells the host that the region has ended. libgomp takes its team's task lock for that, which nobody holds for longer than it
+    /// takes to change a list.
+    pub fn complete(self) {
+        let completion = match REGISTERED.get() {
+            Some(table) => table.task_completion,
+            None => libgomp().map(|libgomp| libgomp.task_completion),
+        };
+        if let Some(completion) = completion {
+            // SAFETY: the promise of `new`.
+            unsafe { completion(self.0) }
+        }
+    }
+}
+
 #[repr(C)]
 struct DlInfo {
     file_name: *const c_char,
@@ -289,8 +321,15 @@ mod tests {
 
     #[test]
     fn a_table_of_another_size_is_refused() {
-        let table =
-            HostTable { size: 8, malloc: None, debug: None, error: None, fatal: None, target_rev: None };
+        let table = HostTable {
+            size: 8,
+            malloc: None,
+            debug: None,
+            error: None,
+            fatal: None,
+            target_rev: None,
+            task_completion: None,
+        };
         // SAFETY: null, or a table without functions.
         unsafe {
             assert!(!boomerang_set_host_table(ptr::null()));

@@ -13,8 +13,6 @@ pub struct Attributes {
     pub compute_capability: u32,
     /// Multiprocessors.
     pub multiprocessors: u32,
-    /// 32-bit registers of a multiprocessor.
-    pub registers_per_multiprocessor: u32,
     /// Threads that a multiprocessor can hold.
     pub max_threads_per_multiprocessor: u32,
     /// Threads that a block can have.
@@ -44,7 +42,6 @@ impl Attributes {
             compute_capability: 10 * number(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?
                 + number(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
             multiprocessors: number(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
-            registers_per_multiprocessor: number(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)?,
             max_threads_per_multiprocessor: number(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
             max_threads_per_block: number(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             warp_size: number(CU_DEVICE_ATTRIBUTE_WARP_SIZE)?,

@@ -86,6 +86,18 @@ impl Driver {
         Ok((u32::try_from(blocks).unwrap_or(0), u32::try_from(threads).unwrap_or(0)))
     }
 
+    /// `cuOccupancyMaxActiveBlocksPerMultiprocessor`: how many blocks of so many threads, each with so many bytes of dynamic shared
+    /// memory, a multiprocessor of the current context's device can hold at once.
+    pub fn resident_blocks(&self, function: Function, threads: u32, shared: u32) -> Result<u32> {
+        let mut blocks = 0;
+        let threads = c_int::try_from(threads).unwrap_or(c_int::MAX);
+        // SAFETY: `blocks` is valid for the write.
+        check("cuOccupancyMaxActiveBlocksPerMultiprocessor", unsafe {
+            (self.occupancy_max_active_blocks)(&mut blocks, function.0, threads, shared as usize)
+        })?;
+        Ok(u32::try_from(blocks).unwrap_or(0))
+    }
+
     /// `cuLaunchKernel` with the arguments as a buffer of 8-byte words.
     ///
     /// # Safety

@@ -122,6 +122,8 @@ table! {
         link_complete ["cuLinkComplete"] (CUlinkState, *mut *mut c_void, *mut usize);
         link_destroy ["cuLinkDestroy"] (CUlinkState);
         func_get_attribute ["cuFuncGetAttribute"] (*mut c_int, CUfunction_attribute, CUfunction);
+        occupancy_max_active_blocks ["cuOccupancyMaxActiveBlocksPerMultiprocessor"]
+            (*mut c_int, CUfunction, c_int, usize);
         occupancy_max_potential_block_size ["cuOccupancyMaxPotentialBlockSize"]
             (*mut c_int, *mut c_int, CUfunction, CUoccupancyB2DSize, usize, c_int);
         launch_kernel ["cuLaunchKernel"]

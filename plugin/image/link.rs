@@ -10,7 +10,7 @@ use super::fences::{self, Fences};
 use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
-use super::{Descriptor, Protocol, direct, heap, inject};
+use super::{Descriptor, Protocol, direct, heap, inject, team_state};
 use crate::abi::host;
 use crate::device::{Device, registry};
 use crate::driver::module::Linker;
@@ -38,6 +38,7 @@ pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<Linked> {
     let texts = image.objects.iter().map(|text| exchange(image, text)).collect::<Result<Vec<_>>>()?;
     let texts = call_directly(image, texts);
     let (texts, prints) = reduce(image, texts);
+    let texts = share_team_state(image, texts);
     let texts = weaken_fences(device, image, texts);
     let (texts, protocol, calls) = add_runtime(device, texts);
     let (texts, has_heap) = add_heap(device, image, texts);
@@ -99,7 +100,7 @@ fn load(
     device
         .launch
         .running
-        .when_none(|| device.reverse.is_serving(), || device.gate.run_blocking(load))
+        .when_none(|| device.reverse.under_service() > 0, || device.gate.run_blocking(load))
         .ok_or_else(|| image.wrong("cannot be loaded while a kernel waits for a reverse-offload block"))
 }
 
@@ -154,6 +155,16 @@ fn reduce<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a,
         format!("offload image {name}: kernels reach {after} of {before} bytes, in {objects} PTX objects")
     });
     (pruned.into_iter().map(owned).collect(), prints)
+}
+
+/// Gives each team its own number of teams and ICVs: kernels of the image may run at the same time.
+fn share_team_state<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
+    let objects: Option<Vec<&str>> = texts.iter().map(|text| text.to_str().ok()).collect();
+    let Some(shared) = objects.and_then(|objects| team_state::share(&objects)) else {
+        host::debug(|| format!("offload image {}: kernels share what libgomp keeps for teams", image.name));
+        return texts;
+    };
+    texts.into_iter().zip(shared).map(|(text, shared)| shared.map_or(text, owned)).collect()
 }
 
 /// Gives the fences of libgomp's objects device scope.

@@ -3,9 +3,7 @@
 use std::ffi::{CStr, CString, c_void};
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUfunction_attribute::{
-    CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_FUNC_ATTRIBUTE_NUM_REGS,
-};
+use cudarc::driver::sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
 
 use super::link::Linked;
 use super::symbols::Symbols;
@@ -15,6 +13,7 @@ use crate::device::Device;
 use crate::driver::{Code, CudaError, DevicePtr, Function, Module};
 use crate::error::{Error, Result};
 use crate::launch;
+use crate::launch::dims::Residents;
 
 /// The device library's clock period in seconds (newlib, config/nvptx).
 const CLOCK_TICK: &str = "__nvptx_clocktick";
@@ -147,8 +146,8 @@ impl Loader<'_> {
                 return Ok(Kernel {
                     name: text,
                     function: Function::NONE,
-                    registers: 0,
                     block_threads: 0,
+                    residents: Residents::default(),
                     dims,
                     requests,
                     prints: self.prints,
@@ -160,8 +159,8 @@ impl Loader<'_> {
                 Ok::<_, Error>(u32::try_from(value).unwrap_or(0))
             };
             Ok(Kernel {
-                registers: attribute(CU_FUNC_ATTRIBUTE_NUM_REGS)?,
                 block_threads: attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+                residents: Residents::default(),
                 function,
                 name: text,
                 dims,

@@ -15,11 +15,13 @@ pub mod names;
 pub mod prune;
 pub mod reach;
 pub mod symbols;
+pub mod team_state;
 pub mod tokens;
 
 use std::sync::Arc;
 
 use crate::driver::{DevicePtr, Function, Module};
+use crate::launch::dims::Residents;
 
 pub use descriptor::Descriptor;
 pub use load::{load, unload};
@@ -40,10 +42,10 @@ pub struct Kernel {
     pub name: Arc<str>,
     /// The loaded function; [`Function::NONE`] when the image promised it and does not have it.
     pub function: Function,
-    /// Registers of each of its threads.
-    pub registers: u32,
     /// Threads that a block of it can have.
     pub block_threads: u32,
+    /// How many teams of it a multiprocessor can hold.
+    pub residents: Residents,
     /// Gangs, workers and vector length that an OpenACC kernel was compiled for; 0 where the compiler left them open.
     pub dims: [u16; 3],
     /// How it makes reverse-offload requests, if it may make any.
@@ -116,8 +118,8 @@ mod tests {
         let kernel = |i| Kernel {
             name: format!("k{i}").into(),
             function: Function::NONE,
-            registers: 1,
             block_threads: 1,
+            residents: Residents::default(),
             dims: [0; 3],
             requests: None,
             prints: false,

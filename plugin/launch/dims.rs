@@ -1,6 +1,7 @@
 //! How many teams and threads a region gets.
 
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What the program's clauses ask for; 0 where they ask for nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,19 +10,6 @@ pub struct Requested {
     pub teams: u32,
     /// `thread_limit`
     pub threads: u32,
-}
-
-/// What a kernel and its device allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Registers of one thread of the kernel.
-    pub registers: u32,
-    /// CUDA threads that one block of the kernel may have.
-    pub block_threads: u32,
-    /// Registers of a multiprocessor.
-    pub device_registers: u32,
-    /// Multiprocessors of the device.
-    pub multiprocessors: u32,
 }
 
 /// The shape of a launch: OpenMP teams are blocks, OpenMP threads are warps.
@@ -83,24 +71,48 @@ pub unsafe fn requested(args: *const *const c_void) -> Requested {
 }
 
 impl Requested {
-    /// Fits the request to what can run at once. More teams than that would be correct too, but each costs a stack; the
+    /// How many teams and threads run. `block_threads`: CUDA threads that a block of the kernel may have. `room`: how many teams of
+    /// so many threads the device can hold at once. More teams than that would be correct too, but each costs a stack; the
     /// device library loops over the teams that don't fit.
-    pub fn fit(self, limits: Limits) -> Dims {
-        let most_threads = (limits.block_threads / WARP).clamp(1, MOST_THREADS);
+    ///
+    /// # Errors
+    /// Those of `room`.
+    pub fn fit<E>(self, block_threads: u32, room: impl FnOnce(u32) -> Result<u32, E>) -> Result<Dims, E> {
+        let most_threads = (block_threads / WARP).clamp(1, MOST_THREADS);
         let threads = if self.threads == 0 { DEFAULT_THREADS } else { self.threads }.min(most_threads);
-        let block_registers = limits.registers.max(1) * WARP * threads;
-        let most_teams = (limits.device_registers / block_registers).max(1) * limits.multiprocessors.max(1);
+        let most_teams = room(threads)?.max(1);
         let teams = if self.teams == 0 { most_teams } else { self.teams.min(most_teams) };
-        Dims { teams, threads }
+        Ok(Dims { teams, threads })
+    }
+}
+
+/// How many teams of a kernel a multiprocessor can hold at once, for each number of threads; 0 where the driver has not been asked.
+#[derive(Debug, Default)]
+pub struct Residents([AtomicU32; MOST_THREADS as usize]);
+
+impl Residents {
+    /// The number for teams of `threads` threads, asked for with `ask` the first time.
+    ///
+    /// # Errors
+    /// Those of `ask`.
+    pub fn of<E>(&self, threads: u32, ask: impl FnOnce() -> Result<u32, E>) -> Result<u32, E> {
+        let known = &self.0[threads as usize - 1];
+        // Relaxed: only the number itself counts, and whoever asks gets the same one.
+        match known.load(Ordering::Relaxed) {
+            0 => {
+                let number = ask()?.max(1);
+                known.store(number, Ordering::Relaxed);
+                Ok(number)
+            }
+            number => Ok(number),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const H200: Limits =
-        Limits { registers: 72, block_threads: 768, device_registers: 65536, multiprocessors: 132 };
+    use std::convert::Infallible;
 
     fn read(words: &[usize]) -> Requested {
         let words: Vec<*const c_void> = words.iter().map(|&word| word as *const c_void).collect();
@@ -126,12 +138,31 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_never_exceeds_its_clauses_or_its_kernel() {
-        assert_eq!(Requested::default().fit(H200), Dims { teams: 3 * 132, threads: 8 });
-        assert_eq!(Requested { teams: 5, threads: 4 }.fit(H200), Dims { teams: 5, threads: 4 });
-        assert_eq!(Requested { teams: 1, threads: 1024 }.fit(H200).threads, 24);
-        assert_eq!(Requested { teams: 1_000_000, threads: 8 }.fit(H200).teams, 396);
-        let hungry = Limits { registers: 255, block_threads: 32, ..H200 };
-        assert_eq!(Requested { teams: 0, threads: 32 }.fit(hungry), Dims { teams: 8 * 132, threads: 1 });
+    fn a_launch_never_exceeds_its_clauses_or_its_kernel_or_what_the_device_holds() {
+        // A kernel of 72 registers on an H200: 24 warps a multiprocessor.
+        let fit = |teams, threads| {
+            let room = |threads| Ok::<_, Infallible>(24 / threads * 132);
+            let Ok(dims) = Requested { teams, threads }.fit(768, room);
+            (dims.teams, dims.threads)
+        };
+        assert_eq!(fit(0, 0), (3 * 132, 8));
+        assert_eq!(fit(5, 4), (5, 4));
+        assert_eq!(fit(1, 1024), (1, 24));
+        assert_eq!(fit(1_000_000, 8), (396, 8));
+        assert_eq!(Requested::default().fit(32, Ok::<_, Infallible>), Ok(Dims { teams: 1, threads: 1 }));
+        assert_eq!(Requested::default().fit(768, |_| Err("no driver")), Err("no driver"));
+    }
+
+    #[test]
+    fn the_driver_is_asked_once_for_each_number_of_threads() {
+        let residents = Residents::default();
+        assert_eq!(residents.of(8, || Err("no driver")), Err("no driver"));
+        assert_eq!(residents.of(8, || Ok::<_, &str>(3)), Ok(3));
+        assert_eq!(residents.of(8, || Err("asked again")), Ok(3));
+        assert_eq!(
+            residents.of(32, || Ok::<_, &str>(0)),
+            Ok(1),
+            "a kernel that does not fit fails at its launch"
+        );
     }
 }

@@ -1,48 +1,133 @@
 //! One target region, from launch to end.
 
-use super::dims::{Dims, Limits, Requested, WARP};
-use super::stacks::STACK_BYTES;
+use super::dims::{Dims, Requested, WARP};
+use super::queue::{Queue, Want};
+use super::stacks::{STACK_BYTES, Stacks};
 use crate::abi::host;
 use crate::device::Device;
-use crate::driver::{ContextGuard, Function, Order, Shape};
+use crate::driver::{ContextGuard, CudaError, Function, Order, Shape};
 use crate::error::Result;
-use crate::image::Kernel;
+use crate::image::KernelRef;
 use crate::reverse::source::Source;
-use crate::reverse::{self, wait};
+use crate::reverse::{self, region, wait};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Runs a region and returns when it has ended and its writes are visible. `vars` is the device address of its arguments.
+/// A region that is to run.
+pub struct Plan {
+    /// Its kernel.
+    pub kernel: KernelRef,
+    /// The device address of its arguments.
+    variables: u64,
+    dims: Dims,
+}
+
+impl Plan {
+    /// A region of `kernel` with arguments at `variables` on the device, and teams and threads as its clauses want them.
+    ///
+    /// # Errors
+    /// Those of the driver's occupancy calculator.
+    pub fn new(device: &Device, kernel: KernelRef, variables: u64, wanted: Requested) -> Result<Plan> {
+        let ask = |threads| {
+            let _context = ContextGuard::enter(device.driver, device.context)?;
+            device.driver.resident_blocks(kernel.function, threads * WARP, device.lowlat_pool())
+        };
+        let dims = wanted.fit(kernel.block_threads, |threads| {
+            let residents = kernel.residents.of(threads, || ask(threads))?;
+            Ok::<_, CudaError>(residents.saturating_mul(device.attrs.multiprocessors))
+        })?;
+        host::debug(|| {
+            let (name, Dims { teams, threads }) = (&kernel.name, dims);
+            format!(
+                "  kernel {name}: launch [(teams: {teams}), 1, 1] [(lanes: {WARP}), (threads: {threads}), 1]"
+            )
+        });
+        Ok(Plan { kernel, variables, dims })
+    }
+
+    /// How many soft stacks it needs.
+    pub fn stacks(&self) -> u64 {
+        u64::from(self.dims.teams) * u64::from(self.dims.threads)
+    }
+
+    /// The queue that it needs.
+    pub fn want(&self, device: &Device) -> Want {
+        want(device, self.kernel.requests.is_some())
+    }
+}
+
+/// The queue that a kernel needs, one that may make requests or not.
+fn want(device: &Device, requests: bool) -> Want {
+    Want {
+        // The NULL stream waits for streams that are ordered with it. A kernel that may wait for the host must not hold it up: the
+        // host may wait for the NULL stream.
+        order: if requests { Order::Apart } else { Order::AfterNull },
+        end_word: device.uses_memory_operations(),
+        nested: reverse::serving().is_some(),
+        serving: device.reverse.under_service(),
+    }
+}
+
+/// A region that runs, or has run.
+pub struct Region {
+    /// Its kernel.
+    pub kernel: KernelRef,
+    /// What it was launched on.
+    pub queue: Queue,
+    /// Where its requests arrive, if it may make any.
+    pub requests: Option<Box<dyn Source>>,
+    stacks: Stacks,
+}
+
+impl Region {
+    /// Launches a region. `waiter` names the thread that will look after it to the gate. The device's context is current.
+    ///
+    /// # Errors
+    /// What the driver says when the kernel can't be launched.
+    pub fn start(
+        device: &'static Device,
+        plan: Plan,
+        mut queue: Queue,
+        mut stacks: Stacks,
+        waiter: u64,
+    ) -> Result<Region> {
+        let Plan { kernel, variables, dims: Dims { teams, threads } } = plan;
+        let shape = Shape { grid: [teams, 1, 1], block: [WARP, threads, 1], shared: device.lowlat_pool() };
+        let source = |protocol| device.reverse.source(device, protocol, &mut stacks, waiter);
+        let requests = kernel.requests.map(source).transpose()?;
+        let arguments = [variables, stacks.base(), STACK_BYTES];
+        // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
+        // variables, by libgomp's contract.
+        unsafe { launch(device, &kernel.name, kernel.function, &shape, &arguments, &mut queue) }?;
+        Ok(Region { kernel, queue, requests, stacks })
+    }
+
+    /// Gives back what a region used that has ended, and shows what it printed.
+    ///
+    /// # Errors
+    /// Those of the driver calls.
+    pub fn finish(self, device: &'static Device) -> Result<()> {
+        let Region { kernel, queue, requests, stacks } = self;
+        end(device, &kernel.name, queue, kernel.prints)?;
+        // Before the next region may have the stacks and the window: no helper serves from it any more.
+        drop(requests);
+        device.launch.stacks.give_back(stacks);
+        Ok(())
+    }
+}
+
+/// Runs a region and returns when it has ended and its writes are visible.
 ///
 /// # Errors
 /// What the driver says when the kernel can't be launched or fails.
-pub fn run(device: &'static Device, kernel: &Kernel, vars: u64, wanted: Requested) -> Result<()> {
-    let Dims { teams, threads } = wanted.fit(Limits {
-        registers: kernel.registers,
-        block_threads: kernel.block_threads,
-        device_registers: device.attrs.registers_per_multiprocessor,
-        multiprocessors: device.attrs.multiprocessors,
-    });
-    host::debug(|| {
-        let name = &kernel.name;
-        format!("  kernel {name}: launch [(teams: {teams}), 1, 1] [(lanes: {WARP}), (threads: {threads}), 1]")
-    });
+pub fn run(device: &'static Device, plan: Plan) -> Result<()> {
     let _context = ContextGuard::enter(device.driver, device.context)?;
-    let pool = &device.launch.stacks;
-    let mut stacks = pool.take(device, u64::from(teams) * u64::from(threads))?;
-    let shape = Shape { grid: [teams, 1, 1], block: [WARP, threads, 1], shared: device.lowlat_pool() };
-    let requests =
-        kernel.requests.map(|protocol| device.reverse.source(device, protocol, &mut stacks)).transpose()?;
-    let arguments = [vars, stacks.base(), STACK_BYTES];
-    // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
-    // variables, by libgomp's contract.
-    unsafe {
-        launch(device, &kernel.name, kernel.function, &shape, &arguments, kernel.prints, requests.as_deref())
-    }?;
-    // Before the next region may have the stacks and the window: no helper serves from it any more.
-    drop(requests);
-    pool.give_back(stacks);
-    Ok(())
+    // The queue first: who waits for one holds no stacks.
+    let queue = device.launch.queues.take(device.driver, plan.want(device))?;
+    let stacks = device.launch.stacks.wait_for(device, plan.stacks())?;
+    let region = Region::start(device, plan, queue, stacks, region::next_id())?;
+    wait::until_end(device, &region.queue, region.requests.as_deref())?;
+    region.finish(device)
 }
 
 /// Runs a constructor or destructor kernel, which is told of as `name`: one thread. With `with_stack` it takes an argument, the end of
@@ -57,17 +142,20 @@ pub fn run_once(
     with_stack: bool,
 ) -> Result<()> {
     let _context = ContextGuard::enter(device.driver, device.context)?;
+    let mut queue = device.launch.queues.take(device.driver, want(device, false))?;
     let pool = &device.launch.stacks;
-    let stacks = if with_stack { Some(pool.take(device, 1)?) } else { None };
-    let end = stacks.as_ref().map(|stacks| stacks.base() + STACK_BYTES);
+    let stacks = if with_stack { Some(pool.wait_for(device, 1)?) } else { None };
+    let end_of_stack = stacks.as_ref().map(|stacks| stacks.base() + STACK_BYTES);
     let shape = Shape { grid: [1; 3], block: [1; 3], shared: 0 };
     // SAFETY: the kernels that newlib and mkoffload make take this argument or none; the stack lives until it has ended.
-    unsafe { launch(device, name, function, &shape, end.as_slice(), true, None) }?;
+    unsafe { launch(device, name, function, &shape, end_of_stack.as_slice(), &mut queue) }?;
+    wait::until_end(device, &queue, None)?;
+    end(device, name, queue, true)?;
     stacks.into_iter().for_each(|stacks| pool.give_back(stacks));
     Ok(())
 }
 
-/// Launches a kernel and waits for its end. What a failed one used is not used again: its context is lost.
+/// Launches a kernel. What a failed one used is not used again: its context is lost.
 ///
 /// # Safety
 /// As `Driver::launch`.
@@ -77,16 +165,9 @@ unsafe fn launch(
     function: Function,
     shape: &Shape,
     arguments: &[u64],
-    prints: bool,
-    requests: Option<&dyn Source>,
+    queue: &mut Queue,
 ) -> Result<()> {
-    let driver = device.driver;
-    let state = &device.launch;
-    // The NULL stream waits for streams that are ordered with it. A kernel that may wait for the host must not hold it up: the host
-    // may wait for the NULL stream.
-    let order = if requests.is_some() { Order::Apart } else { Order::AfterNull };
-    let mut queue =
-        state.queues.take(driver, order, device.uses_memory_operations(), reverse::serving().is_some())?;
+    let (driver, state) = (device.driver, &device.launch);
     // Before the stream looks at the NULL stream, which gets no copies while a kernel runs (`memory::small`).
     state.running.begin(name);
     queue
@@ -96,13 +177,17 @@ unsafe fn launch(
         .inspect_err(|_| state.running.end(name))?;
     queue.mark_end(driver)?;
     state.launched.fetch_add(1, Ordering::Relaxed);
-    wait::until_end(device, &queue, requests)?;
+    Ok(())
+}
+
+/// Lets go of the queue of a kernel that has ended.
+fn end(device: &'static Device, name: &Arc<str>, queue: Queue, prints: bool) -> Result<()> {
+    let driver = device.driver;
     if prints {
         // Has the driver print what the kernel printed (CUDA C++ Programming Guide, formatted output). It takes microseconds.
         driver.synchronize_stream(queue.stream)?;
     }
     device.small.settle(device);
-    state.running.end(name);
-    state.queues.give_back(queue);
-    Ok(())
+    device.launch.running.end(name);
+    Ok(device.launch.queues.give_back(driver, queue)?)
 }

@@ -5,18 +5,21 @@ pub mod kernel;
 pub mod queue;
 pub mod running;
 pub mod stacks;
+pub mod tasks;
+pub mod watch;
 
 use crate::memory::alloc::Memory;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What one device keeps for launches.
-#[derive(Debug)]
 pub struct State {
     queues: queue::Pool,
     stacks: stacks::Pool,
     launched: AtomicU64,
     /// The kernels that run now.
     pub running: running::Running,
+    /// The regions that nobody waits for.
+    pub tasks: tasks::Tasks,
 }
 
 impl State {
@@ -27,6 +30,7 @@ impl State {
             stacks: stacks::Pool::default(),
             launched: AtomicU64::new(0),
             running: running::Running::default(),
+            tasks: tasks::Tasks::default(),
         }
     }
 

@@ -1,9 +1,10 @@
-//! What a host thread launches a region with: a stream of its own, and the word that tells when the region has ended.
+//! What a region is launched with: a stream of its own, and the word that tells when the region has ended.
 
 use crate::driver::{Code, CudaError, Driver, Event, Order, Stream};
 use crate::reverse::sync::Ordering;
+use std::collections::VecDeque;
 use std::sync::atomic::AtomicU32;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 
 /// Bytes of pinned memory that end words are carved from at a time.
 const PAGE: usize = 4096;
@@ -12,10 +13,10 @@ const LINE: usize = 64;
 
 /// Queues of a device, at most. With 33 and more threads in regions at once the driver's own calls, allocations among them, were seen to
 /// wait for running kernels, which then waited for a thread that waited for the allocation (an H200, whatever the number of
-/// connections). More threads take turns.
+/// connections). More regions take turns.
 const MOST_QUEUES: usize = 24;
 
-/// A stream for kernels, with what goes with it. One thread uses it at a time.
+/// A stream for kernels, with what goes with it. One region uses it at a time.
 #[derive(Debug)]
 pub struct Queue {
     /// The stream.
@@ -69,18 +70,42 @@ impl Queue {
     }
 }
 
-/// The queues that no thread uses now, and end words for new ones.
+/// Who gets the next queue that is free. Nobody holds a lock of the pool's when it is called.
+pub type Heir = Box<dyn FnOnce(Queue) + Send>;
+
+/// What a queue is wanted for.
+#[derive(Clone, Copy, Debug)]
+pub struct Want {
+    /// How it is to be ordered with the legacy NULL stream.
+    pub order: Order,
+    /// Whether the device can write an end word; the queue gets one if there are channels left.
+    pub end_word: bool,
+    /// Whether the region is launched by a served block, on the thread that serves it: it doesn't wait for others then.
+    pub nested: bool,
+    /// Blocks that are being served. The kernels that wait for them hold queues, and may wait for the region that wants this one, by
+    /// way of other threads. So there are as many queues more.
+    pub serving: usize,
+}
+
+/// The queues that no region uses now, and end words for new ones.
 #[derive(Debug)]
 pub struct Pool {
     queues: Mutex<Queues>,
-    given_back: Condvar,
     words: Mutex<Words>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Queues {
     free: Vec<Queue>,
     made: usize,
+    /// Who waits for a queue, in the order in which they came; threads and regions with `nowait` alike.
+    line: VecDeque<(Want, Heir)>,
+}
+
+impl std::fmt::Debug for Queues {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} made, {} free, {} wanted", self.made, self.free.len(), self.line.len())
+    }
 }
 
 #[derive(Debug)]
@@ -90,64 +115,149 @@ struct Words {
     left: usize,
 }
 
+/// A queue, or the right to make one.
+enum Got {
+    Old(Queue),
+    New,
+}
+
+impl Queues {
+    fn get(&mut self, want: Want) -> Option<Got> {
+        // One with an end word, where there is one.
+        let free = &self.free;
+        let fitting =
+            (0..free.len()).filter(|&i| free[i].order == want.order).max_by_key(|&i| free[i].end.is_some());
+        if let Some(best) = fitting {
+            return Some(Got::Old(self.free.swap_remove(best)));
+        }
+        if want.nested || self.made < MOST_QUEUES + want.serving {
+            self.made += 1;
+            return Some(Got::New);
+        }
+        self.free.pop().map(Got::Old)
+    }
+}
+
 impl Pool {
     /// An empty pool, `marks` of whose queues may have end words.
     pub fn new(marks: usize) -> Pool {
-        Pool {
-            queues: Mutex::default(),
-            given_back: Condvar::new(),
-            words: Mutex::new(Words { free: Vec::new(), left: marks }),
-        }
+        Pool { queues: Mutex::default(), words: Mutex::new(Words { free: Vec::new(), left: marks }) }
     }
 
-    /// Takes a queue of this order: a free one, a new one while there are few enough, else the next one that is given back. `nested`
-    /// says that a region of this thread's waits for the one to be launched; it doesn't wait for others then. `end_word` says that the
-    /// device can write one; the queue gets it if there are channels left.
+    fn lock(&self) -> MutexGuard<'_, Queues> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a queue: a free one, or a new one while there are few enough. None where all are in use; the heir then gets one when its
+    /// turn comes, and has to [`fit`](Self::fit) it.
     ///
     /// # Errors
     /// Those of the driver calls that make streams, events and pinned memory.
-    pub fn take(
+    pub fn take_or(
         &self,
         driver: &Driver,
-        order: Order,
-        end_word: bool,
-        nested: bool,
-    ) -> Result<Queue, CudaError> {
-        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            // One with an end word, where there is one.
-            let free = &queues.free;
-            let fitting =
-                (0..free.len()).filter(|&i| free[i].order == order).max_by_key(|&i| free[i].end.is_some());
-            if let Some(best) = fitting {
-                return Ok(queues.free.swap_remove(best));
-            }
-            if queues.made < MOST_QUEUES || nested {
-                queues.made += 1;
+        want: Want,
+        heir: impl FnOnce() -> Heir,
+    ) -> Result<Option<Queue>, CudaError> {
+        let mut queues = self.lock();
+        if want.nested || queues.line.is_empty() {
+            if let Some(got) = queues.get(want) {
                 drop(queues);
-                let end = if end_word { self.take_word(driver)? } else { None };
-                let region = end.map_or(0, |end| end.load(Ordering::Relaxed));
-                let (stream, event) = (driver.create_stream(order)?, driver.create_event(true)?);
-                return Ok(Queue { stream, order, event, end, region });
+                return self.make(driver, want, got).map(Some);
             }
-            if let Some(mut other) = queues.free.pop() {
-                // SAFETY: the queue is free, so nobody uses its stream.
-                unsafe { driver.destroy_stream(other.stream) }?;
-                (other.stream, other.order) = (driver.create_stream(order)?, order);
-                return Ok(other);
+        }
+        queues.line.push_back((want, heir()));
+        // With blocks being served there may be more queues than when the first in line came.
+        while let Some((first, _)) = queues.line.front() {
+            let first = Want { serving: want.serving, ..*first };
+            let Some(got) = queues.get(first) else { break };
+            let (_, heir) = queues.line.pop_front().expect("looked at");
+            drop(queues);
+            heir(self.make(driver, first, got)?);
+            queues = self.lock();
+        }
+        Ok(None)
+    }
+
+    /// Takes a queue, and waits for one where all are in use.
+    ///
+    /// # Errors
+    /// As [`take_or`](Self::take_or).
+    pub fn take(&self, driver: &Driver, want: Want) -> Result<Queue, CudaError> {
+        let mut later = None;
+        let now = self.take_or(driver, want, || {
+            let (sender, receiver) = mpsc::channel();
+            later = Some(receiver);
+            // The thread waits for as long as it takes.
+            Box::new(move |queue| sender.send(queue).expect("it waits"))
+        })?;
+        match now {
+            Some(queue) => Ok(queue),
+            None => {
+                let queue = later.expect("made with the heir").recv().expect("the line keeps the sender");
+                self.fit(driver, want, queue)
             }
-            queues = self.given_back.wait(queues).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    /// Gives a queue back. Its kernel is done.
-    pub fn give_back(&self, queue: Queue) {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner).free.push(queue);
-        self.given_back.notify_one();
+    /// Makes a queue that was used for something else fit for what it is wanted for.
+    ///
+    /// # Errors
+    /// Those of the driver calls.
+    pub fn fit(&self, driver: &Driver, want: Want, mut queue: Queue) -> Result<Queue, CudaError> {
+        if queue.order != want.order {
+            // SAFETY: the queue is not in use, so nobody uses its stream.
+            unsafe { driver.destroy_stream(queue.stream) }?;
+            (queue.stream, queue.order) = (driver.create_stream(want.order)?, want.order);
+        }
+        Ok(queue)
+    }
+
+    fn make(&self, driver: &Driver, want: Want, got: Got) -> Result<Queue, CudaError> {
+        if let Got::Old(queue) = got {
+            return self.fit(driver, want, queue);
+        }
+        let end = if want.end_word { self.take_word(driver)? } else { None };
+        let region = end.map_or(0, |end| end.load(Ordering::Relaxed));
+        let (stream, event) = (driver.create_stream(want.order)?, driver.create_event(true)?);
+        Ok(Queue { stream, order: want.order, event, end, region })
+    }
+
+    /// Gives a queue back, to the first in line if there is one. Its kernel is done.
+    ///
+    /// # Errors
+    /// Those of the driver calls that destroy a stream and an event, where there are too many.
+    pub fn give_back(&self, driver: &Driver, queue: Queue) -> Result<(), CudaError> {
+        let mut queues = self.lock();
+        if let Some((_, heir)) = queues.line.pop_front() {
+            drop(queues);
+            heir(queue);
+            return Ok(());
+        }
+        if queues.made <= MOST_QUEUES {
+            queues.free.push(queue);
+            return Ok(());
+        }
+        queues.made -= 1;
+        drop(queues);
+        if let Some(end) = queue.end {
+            let mut words = self.words();
+            words.free.push(end);
+            words.left += 1;
+        }
+        // SAFETY: the queue's own, which is not used again.
+        unsafe {
+            driver.destroy_stream(queue.stream)?;
+            driver.destroy_event(queue.event)
+        }
+    }
+
+    fn words(&self) -> MutexGuard<'_, Words> {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take_word(&self, driver: &Driver) -> Result<Option<&'static AtomicU32>, CudaError> {
-        let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut words = self.words();
         if words.left == 0 {
             return Ok(None);
         }
@@ -166,5 +276,54 @@ impl Pool {
         }
         words.left -= 1;
         Ok(words.free.pop())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WANT: Want = Want { order: Order::Apart, end_word: true, nested: false, serving: 0 };
+
+    /// Takes as many new queues as may be made, and counts them.
+    fn make_all(queues: &mut Queues, want: Want) -> usize {
+        std::iter::from_fn(|| queues.get(want)).count()
+    }
+
+    #[test]
+    fn there_are_as_many_queues_more_as_blocks_are_being_served() {
+        let mut queues = Queues::default();
+        assert_eq!(make_all(&mut queues, WANT), MOST_QUEUES);
+        assert_eq!(make_all(&mut queues, Want { serving: 3, ..WANT }), 3);
+        assert!(queues.get(WANT).is_none());
+    }
+
+    #[test]
+    fn a_free_queue_of_the_same_order_comes_first_and_one_with_an_end_word_before_others() {
+        let end = Box::leak(Box::new(AtomicU32::new(0)));
+        let queue = |order, end, region| Queue {
+            stream: Stream::NULL,
+            order,
+            event: Event(std::ptr::null_mut()),
+            end,
+            region,
+        };
+        let mut queues = Queues::default();
+        make_all(&mut queues, WANT);
+        queues.free.push(queue(Order::Apart, Some(end), 1));
+        queues.free.push(queue(Order::Apart, None, 2));
+        queues.free.push(queue(Order::AfterNull, Some(end), 3));
+        let regions = std::iter::from_fn(|| match queues.get(WANT) {
+            Some(Got::Old(queue)) => Some(queue.region),
+            _ => None,
+        });
+        assert_eq!(regions.collect::<Vec<_>>(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_region_that_a_served_block_launches_does_not_wait() {
+        let mut queues = Queues::default();
+        make_all(&mut queues, WANT);
+        assert!(matches!(queues.get(Want { nested: true, ..WANT }), Some(Got::New)));
     }
 }

@@ -3,15 +3,19 @@
 
 use crate::device::Device;
 use crate::driver::DevicePtr;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::alloc::{self, Memory};
 use crate::reverse::window::Window;
 use crate::reverse::wire::{self, REGION_BYTES};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Bytes of one thread's soft stack, as the stock plugin has it. All lanes of the thread's warp share it.
 pub const STACK_BYTES: u64 = 128 * 1024;
+
+/// How often a thread that waits for stacks looks whether those who have some wait for it.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The stacks of one region, one behind the other. In device memory: turns, region, stacks.
 #[derive(Debug)]
@@ -59,49 +63,94 @@ impl Stacks {
         let window = Window::new(device, slots(self.threads), region, self.memory)?;
         Ok(Arc::clone(self.window.insert(Arc::new(window))))
     }
+
+    /// Gives the memory back to `device_memory`.
+    fn release(self, device_memory: &Memory) {
+        device_memory.give_back(self.memory);
+        // Whoever still holds the window uses it no more: its region has ended.
+        if let Some(window) = self.window {
+            device_memory.put_off_host(window.memory());
+        }
+    }
 }
 
-/// The stacks that no region uses now.
+/// A device's soft stacks. There are no more blocks than regions that have run at once.
 #[derive(Debug, Default)]
 pub struct Pool {
-    free: Mutex<Vec<Stacks>>,
+    blocks: Mutex<Blocks>,
+    given_back: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Blocks {
+    free: Vec<Stacks>,
+    in_use: usize,
 }
 
 impl Pool {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Stacks>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Blocks> {
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes stacks for `threads` threads: the smallest pooled block that is large enough, else a new one.
+    /// Takes stacks for `threads` threads: the smallest pooled block that is large enough, else a new one. A new one takes the place
+    /// of one that was too small.
     ///
     /// # Errors
     /// When the device has no more memory.
     pub fn take(&self, device: &Device, threads: u64) -> Result<Stacks> {
-        let mut free = self.lock();
+        let mut blocks = self.lock();
+        let free = &mut blocks.free;
         let fit = (0..free.len()).filter(|&i| free[i].threads >= threads).min_by_key(|&i| free[i].threads);
-        if let Some(i) = fit {
-            return Ok(free.swap_remove(i));
+        let stacks = match fit {
+            Some(i) => free.swap_remove(i),
+            None => {
+                let small = free.pop();
+                drop(blocks);
+                small.into_iter().for_each(|small| small.release(&device.memory));
+                // Rounded up to an eighth of its magnitude, so that regions of similar size share blocks.
+                let threads = threads.next_multiple_of((threads.next_power_of_two() / 16).max(1));
+                let memory = alloc::alloc(device, block_bytes(threads))?;
+                blocks = self.lock();
+                Stacks { memory, threads, window: None }
+            }
+        };
+        blocks.in_use += 1;
+        Ok(stacks)
+    }
+
+    /// Takes stacks, and where the device has no more memory waits for those of other regions.
+    ///
+    /// # Errors
+    /// When there is no memory and nobody will give any back.
+    pub fn wait_for(&self, device: &Device, threads: u64) -> Result<Stacks> {
+        loop {
+            match self.take(device, threads) {
+                Err(Error::OutOfMemory { .. }) if self.are_coming(device) => {
+                    // For a while only: those who have some may come to wait for a block that this thread serves.
+                    let wait = self.given_back.wait_timeout(self.lock(), LOOK);
+                    drop(wait.unwrap_or_else(PoisonError::into_inner));
+                }
+                taken => return taken,
+            }
         }
-        drop(free);
-        // Rounded up to an eighth of its magnitude, so that regions of similar size share blocks.
-        let threads = threads.next_multiple_of((threads.next_power_of_two() / 16).max(1));
-        Ok(Stacks { memory: alloc::alloc(device, block_bytes(threads))?, threads, window: None })
+    }
+
+    /// Whether a region will give stacks back that doesn't wait for a served block. That block may be waiting for stacks.
+    pub fn are_coming(&self, device: &Device) -> bool {
+        self.lock().in_use > device.reverse.under_service()
     }
 
     /// Gives stacks back. No kernel uses them any more.
     pub fn give_back(&self, stacks: Stacks) {
-        self.lock().push(stacks);
+        let mut blocks = self.lock();
+        blocks.free.push(stacks);
+        blocks.in_use -= 1;
+        self.given_back.notify_all();
     }
 
     /// Gives everything in the pool back to `device_memory`, where memory is short. No region runs.
     pub fn drain(&self, device_memory: &Memory) {
-        for Stacks { memory, window, .. } in self.lock().drain(..) {
-            device_memory.give_back(memory);
-            // Whoever still holds the window uses it no more: its region has ended.
-            if let Some(window) = window {
-                device_memory.put_off_host(window.memory());
-            }
-        }
+        self.lock().free.drain(..).for_each(|stacks| stacks.release(device_memory));
     }
 }
 

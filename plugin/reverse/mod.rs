@@ -31,7 +31,7 @@ use region::Regions;
 use slot::Slot;
 use source::{RingSource, SlotSource, Source};
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use wire::Bell;
 
@@ -74,6 +74,7 @@ impl Shared {
 pub struct State {
     shared: OnceLock<&'static Shared>,
     attaching: Mutex<()>,
+    has_slot: AtomicBool,
     /// The regions whose requests come through the slot.
     pub regions: Regions,
     /// Further threads that serve requests which come in windows.
@@ -90,6 +91,8 @@ impl State {
     /// Those of the driver calls that make pinned memory and a stream, and of the copy.
     pub fn attach(&self, device: &Device, variable: DevicePtr) -> std::result::Result<(), CudaError> {
         let address = self.share(device.driver)?.slot.address();
+        // Relaxed: who launches a kernel of the image has been told of it since.
+        self.has_slot.store(true, Ordering::Relaxed);
         // SAFETY: the variable is a pointer in device memory.
         unsafe { device.driver.copy_to_device(variable, (&raw const address).cast(), size_of::<DevicePtr>()) }
     }
@@ -122,7 +125,13 @@ impl State {
         Ok(self.shared.get_or_init(|| shared))
     }
 
-    /// Where the requests of a region arrive that is about to be launched with these soft stacks.
+    /// Whether the requests of some image come through the slot.
+    pub fn has_slot(&self) -> bool {
+        self.has_slot.load(Ordering::Relaxed)
+    }
+
+    /// Where the requests of a region arrive that is about to be launched with these soft stacks. `waiter` names the thread that will
+    /// serve them to the gate.
     ///
     /// # Errors
     /// Those of the driver calls that make what is missing.
@@ -131,14 +140,15 @@ impl State {
         device: &'static Device,
         protocol: Protocol,
         stacks: &mut Stacks,
+        waiter: u64,
     ) -> Result<Box<dyn Source>> {
         let shared = self.share(device.driver)?;
         Ok(match protocol {
             Protocol::Slot => {
-                let region = self.regions.enter(&device.gate, stacks.addresses());
+                let region = self.regions.enter(&device.gate, stacks.addresses(), waiter);
                 Box::new(SlotSource::new(device, shared, region))
             }
-            Protocol::Ring => Box::new(RingSource::new(device, shared, stacks.window(device)?)),
+            Protocol::Ring => Box::new(RingSource::new(device, shared, stacks.window(device)?, waiter)),
         })
     }
 
@@ -150,9 +160,9 @@ impl State {
         self.served.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether a kernel waits for a reply.
-    pub fn is_serving(&self) -> bool {
-        self.serving.load(Ordering::Relaxed) > 0
+    /// Blocks that are being served. Their kernels wait for them.
+    pub fn under_service(&self) -> usize {
+        self.serving.load(Ordering::Relaxed)
     }
 
     /// Requests served so far.

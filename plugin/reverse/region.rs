@@ -13,11 +13,11 @@ pub fn next_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// A running region. The thread that launched it serves its requests.
+/// A running region.
 #[derive(Debug)]
 pub struct Region {
-    /// Names the region among all of the process.
-    pub id: u64,
+    /// Names the thread that serves its requests to the gate: the one that launched it, or whoever looks after regions with `nowait`.
+    pub waiter: u64,
     gate: &'static Gate,
     /// The region's soft stacks: an address in there says that a request is this region's.
     stacks: Range<u64>,
@@ -48,7 +48,7 @@ impl Region {
         *self.mail() = Some(claim);
         // Relaxed suffices: the lock orders the request itself, the gate's lock orders this flag with a sleep.
         self.has_mail.store(true, Ordering::Relaxed);
-        self.gate.wake(self.id);
+        self.gate.wake(self.waiter);
     }
 
     /// A host function and its argument that wake the region's thread, for the driver to call behind the kernel.
@@ -61,7 +61,7 @@ impl Region {
 unsafe extern "C" fn on_end(region: *mut c_void) {
     // SAFETY: `end_notice` made this pointer from an Arc, and the driver calls once.
     let region = unsafe { Arc::from_raw(region.cast::<Region>()) };
-    region.gate.wake(region.id);
+    region.gate.wake(region.waiter);
 }
 
 /// The running regions of one device.
@@ -74,9 +74,9 @@ impl Regions {
     }
 
     /// Enters a region that is about to be launched with these soft stacks.
-    pub fn enter(&self, gate: &'static Gate, stacks: Range<u64>) -> Arc<Region> {
+    pub fn enter(&self, gate: &'static Gate, stacks: Range<u64>, waiter: u64) -> Arc<Region> {
         let region = Arc::new(Region {
-            id: next_id(),
+            waiter,
             gate,
             stacks,
             mail: Mutex::new(None),
@@ -88,7 +88,7 @@ impl Regions {
 
     /// Removes a region that has ended.
     pub fn leave(&self, region: &Region) {
-        self.lock().retain(|other| other.id != region.id);
+        self.lock().retain(|other| !std::ptr::eq(&**other, region));
     }
 
     /// Whether no region runs.
@@ -107,7 +107,7 @@ impl Regions {
         let claim = slot.claim()?;
         let owner = self.lock().iter().find(|region| region.stacks.contains(&claim.request.addrs)).cloned();
         match owner {
-            Some(owner) if owner.id != me.id => {
+            Some(owner) if !std::ptr::eq(&*owner, me) => {
                 owner.deliver(claim);
                 None
             }
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn a_request_goes_to_the_region_whose_stack_it_comes_from() {
         let (gate, slot, regions) = (leak(Gate::new()), leak(Slot::default()), Regions::default());
-        let first = regions.enter(gate, 0x1000..0x2000);
-        let second = regions.enter(gate, 0x2000..0x3000);
+        let first = regions.enter(gate, 0x1000..0x2000, next_id());
+        let second = regions.enter(gate, 0x2000..0x3000, next_id());
         slot.post(request(0x2100));
         assert!(regions.next_request(&first, slot).is_none());
         assert!(!first.has_mail() && second.has_mail());
@@ -152,8 +152,8 @@ mod tests {
     #[test]
     fn a_request_from_no_known_stack_is_served_by_whoever_finds_it() {
         let (gate, slot, regions) = (leak(Gate::new()), leak(Slot::default()), Regions::default());
-        let first = regions.enter(gate, 0x1000..0x2000);
-        let _second = regions.enter(gate, 0x2000..0x3000);
+        let first = regions.enter(gate, 0x1000..0x2000, next_id());
+        let _second = regions.enter(gate, 0x2000..0x3000, next_id());
         slot.post(request(0));
         regions.next_request(&first, slot).expect("served").reply();
         assert!(slot.is_answered());
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn a_region_that_left_gets_nothing() {
         let (gate, slot, regions) = (leak(Gate::new()), leak(Slot::default()), Regions::default());
-        let first = regions.enter(gate, 0x1000..0x2000);
-        let second = regions.enter(gate, 0x2000..0x3000);
+        let first = regions.enter(gate, 0x1000..0x2000, next_id());
+        let second = regions.enter(gate, 0x2000..0x3000, next_id());
         regions.leave(&first);
         slot.post(request(0x1100));
         regions.next_request(&second, slot).expect("served").reply();

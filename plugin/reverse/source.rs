@@ -7,7 +7,7 @@ use super::region::Region;
 use super::service::Serving;
 use super::slot::WaitWord;
 use super::window::{Malformed, Window};
-use super::{Shared, region, wire};
+use super::{Shared, wire};
 use crate::abi::host;
 use crate::device::{Device, registry};
 use crate::driver::{CudaError, Driver, Stream, WaitFor};
@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// Whether the driver took what was to be enqueued.
 type Enqueued = std::result::Result<(), CudaError>;
 
-/// A region's requests, as the thread sees them that waits for its end.
-pub trait Source {
+/// A region's requests, as the thread sees them that looks after it.
+pub trait Source: Send {
     /// Names the waiting thread to the gate.
     fn waiter(&self) -> u64;
     /// Serves a request, if this look finds one; says whether it did.
@@ -30,6 +30,8 @@ pub trait Source {
     fn serve_one(&self) -> Result<bool>;
     /// Whether a request may be there to be served.
     fn has_request(&self) -> bool;
+    /// The same by a quick look, which [`serve_one`](Self::serve_one) follows. It may miss a request, but not for ever.
+    fn glance(&self) -> bool;
     /// The word that a stream wait watches, which every request changes.
     fn word(&self) -> &'static dyn WaitWord;
     /// Enqueues a wait until the word changes.
@@ -73,7 +75,7 @@ impl SlotSource {
 
 impl Source for SlotSource {
     fn waiter(&self) -> u64 {
-        self.region.id
+        self.region.waiter
     }
 
     fn serve_one(&self) -> Result<bool> {
@@ -111,6 +113,10 @@ impl Source for SlotSource {
 
     fn has_request(&self) -> bool {
         self.region.has_mail() || self.shared.slot.has_request()
+    }
+
+    fn glance(&self) -> bool {
+        self.has_request()
     }
 
     fn word(&self) -> &'static dyn WaitWord {
@@ -151,9 +157,14 @@ pub struct RingSource {
 
 impl RingSource {
     /// The requests that come in `window`.
-    pub fn new(device: &'static Device, shared: &'static Shared, window: Arc<Window>) -> RingSource {
+    pub fn new(
+        device: &'static Device,
+        shared: &'static Shared,
+        window: Arc<Window>,
+        waiter: u64,
+    ) -> RingSource {
         let offer = device.reverse.helpers.offer(device, &window);
-        RingSource { device, shared, window, offer, waiter: region::next_id(), items: Cell::default() }
+        RingSource { device, shared, window, offer, waiter, items: Cell::default() }
     }
 }
 
@@ -172,6 +183,16 @@ impl Drop for RingSource {
 pub fn enqueue_bell_wait(device: &Device, shared: &'static Shared, waits: Stream) -> Enqueued {
     // SAFETY: the bell lives as long as the context.
     unsafe { device.driver.stream_wait_value_32(waits, shared.bell.address(), 1, WaitFor::And) }
+}
+
+/// Has the end of what is on `stream` ring the bell.
+///
+/// # Errors
+/// Those of the stream memory operation.
+pub fn ring_at_end(device: &Device, stream: Stream) -> Enqueued {
+    let bell = &device.reverse.share(device.driver)?.bell;
+    // SAFETY: the bell lives as long as the context.
+    unsafe { device.driver.stream_write_value_32(stream, bell.address(), 1) }
 }
 
 /// Serves a request that has come in `window`, if this look finds one; says whether it did. `items`: memory to work in.
@@ -210,6 +231,10 @@ impl Source for RingSource {
         self.window.has_request()
     }
 
+    fn glance(&self) -> bool {
+        self.window.glance()
+    }
+
     fn word(&self) -> &'static dyn WaitWord {
         &self.shared.bell
     }
@@ -219,7 +244,6 @@ impl Source for RingSource {
     }
 
     fn notice_end(&self, stream: Stream) -> Enqueued {
-        // SAFETY: the bell lives as long as the context.
-        unsafe { self.device.driver.stream_write_value_32(stream, self.shared.bell.address(), 1) }
+        ring_at_end(self.device, stream)
     }
 }

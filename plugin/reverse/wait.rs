@@ -10,32 +10,32 @@ use std::time::{Duration, Instant};
 
 /// How long the adaptive policy spins after the last activity. Covers a launch (10 us) and a run of requests (3 us each);
 /// beyond it a sleep, whose end takes 20 us longer, no longer matters (docs/driver.md).
-const SPIN: Duration = Duration::from_micros(50);
+pub(crate) const SPIN: Duration = Duration::from_micros(50);
 /// How often a spinning thread asks the driver whether the kernel has failed: then its end mark is never written.
-const FAULT_CHECK: Duration = Duration::from_millis(1);
+pub(crate) const FAULT_CHECK: Duration = Duration::from_millis(1);
 /// Turns of the loop between looks at the clock.
-pub(super) const TURNS: u32 = 32;
+pub(crate) const TURNS: u32 = 32;
 /// Shortest and longest nap.
 const NAPS: (Duration, Duration) = (Duration::from_micros(10), Duration::from_micros(200));
 
 /// Pauses that get longer while nothing happens. Where the driver has no event to wait for, a pause is all there is.
-pub(super) struct Naps(Duration);
+pub(crate) struct Naps(Duration);
 
 impl Naps {
     /// Begins with the shortest.
-    pub(super) fn new() -> Naps {
+    pub(crate) fn new() -> Naps {
         Naps(NAPS.0)
     }
 
     /// Pauses, for twice as long as the last time.
-    pub(super) fn take(&mut self) {
+    pub(crate) fn take(&mut self) {
         std::thread::sleep(self.0);
         self.0 = (self.0 * 2).min(NAPS.1);
     }
 }
 
 /// How long a thread spins after the last activity.
-pub(super) fn spin_time(policy: WaitPolicy) -> Duration {
+pub(crate) fn spin_time(policy: WaitPolicy) -> Duration {
     match policy {
         WaitPolicy::Spin => Duration::MAX,
         WaitPolicy::Adaptive | WaitPolicy::Poll => SPIN,

@@ -162,10 +162,28 @@ impl Window {
 
     /// Whether a request waits to be claimed.
     pub fn has_request(&self) -> bool {
+        (0..self.next.len()).any(|chunk| self.has_request_in(chunk))
+    }
+
+    fn has_request_in(&self, chunk: usize) -> bool {
+        let first = chunk * CHUNK;
+        let slots = first..self.posted.len().min(first + CHUNK);
         let differ = |(posted, tickets): (&AtomicU64, &AtomicU32)| {
             wire::ticket_byte(posted.load(Ordering::Relaxed)) != tickets.load(Ordering::Relaxed) as u8
         };
-        self.posted.iter().zip(&self.tickets).any(differ)
+        self.posted[slots.clone()].iter().zip(&self.tickets[slots]).any(differ)
+    }
+
+    /// The same for one chunk of slots, each time another, and the one where the last request was. The next [`claim`](Self::claim)
+    /// looks where this has found one.
+    pub fn glance(&self) -> bool {
+        let chunk = self.looks.fetch_add(1, Ordering::Relaxed) % self.next.len();
+        let hot = self.hot.load(Ordering::Relaxed);
+        let found = [chunk, hot].into_iter().find(|&chunk| self.has_request_in(chunk));
+        if let Some(chunk) = found {
+            self.hot.store(chunk, Ordering::Relaxed);
+        }
+        found.is_some()
     }
 
     /// Takes a request, if this look finds one: it takes in one chunk of slots, each time another, and then the one where the last

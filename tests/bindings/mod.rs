@@ -105,6 +105,9 @@ pub struct boomerang_host_table {
             aq: *mut goacc_asyncqueue,
         ),
     >,
+    pub task_completion: ::std::option::Option<
+        unsafe extern "C" fn(task: *mut ::std::os::raw::c_void),
+    >,
 }
 unsafe extern "C" {
     pub fn boomerang_set_host_table(table: *const boomerang_host_table) -> bool;
@@ -310,6 +313,15 @@ unsafe extern "C" {
         function: *mut ::std::os::raw::c_void,
         variables: *mut ::std::os::raw::c_void,
         args: *mut *mut ::std::os::raw::c_void,
+    );
+}
+unsafe extern "C" {
+    pub fn GOMP_OFFLOAD_async_run(
+        device: ::std::os::raw::c_int,
+        function: *mut ::std::os::raw::c_void,
+        variables: *mut ::std::os::raw::c_void,
+        args: *mut *mut ::std::os::raw::c_void,
+        task: *mut ::std::os::raw::c_void,
     );
 }
 unsafe extern "C" {
