@@ -6,6 +6,7 @@ use super::warp::{Split, State, Warp};
 use crate::fault::Region;
 use crate::ir::{LANES, SHARED_WINDOW};
 use crate::launch::Grid;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Lines of a report; what is alike shares one.
 const LINES: usize = 16;
@@ -85,13 +86,12 @@ impl<'a> Waits<'a> {
         if let Some(word) = block.state.shared_word(shared & !3) {
             return format!("a change of the word at {shared:#x} of shared memory, now {word:#x}");
         }
-        let memory = self.grid.memory();
-        let Ok(word) = memory.resolve(at & !3, 4) else { return "nothing in memory".into() };
-        // SAFETY: `resolve` checked the address, which was aligned. The allocation may be freed meanwhile, but not unmapped: a kernel that
-        // runs keeps the driver from that.
-        let now = unsafe { &*word.cast::<std::sync::atomic::AtomicU32>() };
-        let now = now.load(std::sync::atomic::Ordering::Relaxed);
-        let host = memory.lookup(at).is_some_and(|a| a.kind.is_host());
+        let aligned = at & !3;
+        let Some(view) = self.grid.view(aligned) else { return "nothing in memory".into() };
+        let word = aligned.wrapping_add(view.delta) as *mut u32;
+        // SAFETY: the word lies in an allocation, as `view` says, and is aligned. The threads of the kernel read it themselves.
+        let now = unsafe { AtomicU32::from_ptr(word) }.load(Relaxed);
+        let host = self.grid.memory().lookup(at).is_some_and(|a| a.kind.is_host());
         let requests = self.grid.program().functions[function as usize].name == "GOMP_target_ext";
         let whose = match (host, requests) {
             (true, true) => "the host, to serve its request and change the word",
