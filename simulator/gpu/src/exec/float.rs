@@ -246,8 +246,10 @@ pub(crate) fn select(opcode: Opcode, ty: Type, m: &Modifiers) -> Choice {
 /// `fma.rn`: by the processor's instruction where it has one. The C library's function, which the compiler calls otherwise, takes
 /// several times as long.
 fn fma<F: Float>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+    /// # Safety
+    /// The processor must have the instruction.
     #[target_feature(enable = "fma")]
-    fn by_instruction<F: Float>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+    unsafe fn by_instruction<F: Float>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
         cx.map3(i, mask, |a: F, b: F, c: F| a.fused(b, c).canonical())
     }
     if is_x86_feature_detected!("fma") {
