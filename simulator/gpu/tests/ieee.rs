@@ -52,35 +52,45 @@ fn rows(patterns: &[u64]) -> Vec<[u64; 3]> {
     rows
 }
 
-/// A result rounded to nearest and the sign of what is missing from it.
-type Exact<F> = (F, f64);
+/// The floats next to one (`next_up` and `next_down` of Rust 1.86).
+trait Next {
+    fn above(self) -> Self;
+    fn below(self) -> Self;
+}
 
-/// The value in the direction asked.
-macro_rules! direct {
-    ($name:ident, $f:ty) => {
-        fn $name(mode: &str, (near, missing): Exact<$f>) -> $f {
-            if !near.is_finite() && missing == 0.0 || near.is_nan() {
-                return near;
+macro_rules! next {
+    ($($ty:ty)*) => {$(
+        impl Next for $ty {
+            fn above(self) -> $ty {
+                match self.to_bits() {
+                    _ if self == 0.0 => <$ty>::from_bits(1),
+                    bits if self > 0.0 => <$ty>::from_bits(bits + 1),
+                    bits => <$ty>::from_bits(bits - 1),
+                }
             }
-            let up = match mode {
-                "rp" => missing > 0.0,
-                "rz" => missing > 0.0 && near < 0.0,
-                _ => false,
-            };
-            let down = match mode {
-                "rm" => missing < 0.0,
-                "rz" => missing < 0.0 && near > 0.0,
-                _ => false,
-            };
-            match () {
-                () if up => near.next_up(),
-                () if down => near.next_down(),
-                () => near,
+            fn below(self) -> $ty {
+                -(-self).above()
             }
         }
-    };
+    )*};
 }
-direct!(direct32, f32);
+
+next! { f32 f64 }
+
+/// A result rounded to nearest and the sign of what is missing from it.
+type Exact = (f32, f64);
+
+/// The value in the direction asked.
+fn direct(mode: &str, (near, missing): Exact) -> f32 {
+    match mode {
+        _ if near.is_nan() || near.is_infinite() && missing == 0.0 => near,
+        "rp" if missing > 0.0 => near.above(),
+        "rm" if missing < 0.0 => near.below(),
+        "rz" if missing > 0.0 && near < 0.0 => near.above(),
+        "rz" if missing < 0.0 && near > 0.0 => near.below(),
+        _ => near,
+    }
+}
 
 /// `x + y` exactly, as a double and what is missing from it.
 fn two_sum(x: f64, y: f64) -> (f64, f64) {
@@ -90,7 +100,7 @@ fn two_sum(x: f64, y: f64) -> (f64, f64) {
 }
 
 /// The single nearest to `high + low`, and the sign of what is missing.
-fn single(high: f64, low: f64) -> Exact<f32> {
+fn single(high: f64, low: f64) -> Exact {
     let mut near = high as f32;
     if near.is_nan() || high.is_infinite() {
         return (near, 0.0);
@@ -100,7 +110,7 @@ fn single(high: f64, low: f64) -> Exact<f32> {
     }
     // `high` may lie half way between two singles, with `low` to decide.
     let left = high - f64::from(near);
-    let other = if left > 0.0 { near.next_up() } else { near.next_down() };
+    let other = if left > 0.0 { near.above() } else { near.below() };
     if left.abs() == (f64::from(other) - high).abs() && left * low > 0.0 {
         near = other;
     }
@@ -142,7 +152,7 @@ fn single_precision_is_exact_but_for_one_rounding_in_each_mode() {
                         f64::from(if ftz.is_empty() { x } else { flushed(x) })
                     });
                     let (high, low) = operation(a, b, c);
-                    let mut want = direct32(mode, single(high, low));
+                    let mut want = direct(mode, single(high, low));
                     // An exact zero sum of unlike signs is negative when rounding down.
                     if want == 0.0 && high == 0.0 && mode == "rm" && matches!(name, "add" | "sub" | "fma") {
                         let (x, y) = match name {
@@ -168,7 +178,9 @@ fn single_precision_is_exact_but_for_one_rounding_in_each_mode() {
 fn double_precision_is_exact_but_for_one_rounding_in_each_mode() {
     let gpu = Gpu::new();
     let rows = rows(&patterns(64, 52));
-    let operations: [(&str, fn(f64, f64) -> f64, fn(f64, f64, f64) -> f64); 4] = [
+    /// Its name, the result to nearest, and what is missing from that.
+    type Operation = (&'static str, fn(f64, f64) -> f64, fn(f64, f64, f64) -> f64);
+    let operations: [Operation; 4] = [
         ("add", |a, b| a + b, |_, a, b| two_sum(a, b).1),
         ("mul", |a, b| a * b, |r, a, b| a.mul_add(b, -r)),
         ("div", |a, b| a / b, |r, a, b| (-r).mul_add(b, a) * b.signum()),
@@ -188,10 +200,10 @@ fn double_precision_is_exact_but_for_one_rounding_in_each_mode() {
                 }
                 let left = missing(near, a, b);
                 let want = match mode {
-                    "rp" if left > 0.0 => near.next_up(),
-                    "rm" if left < 0.0 => near.next_down(),
-                    "rz" if left > 0.0 && near < 0.0 => near.next_up(),
-                    "rz" if left < 0.0 && near > 0.0 => near.next_down(),
+                    "rp" if left > 0.0 => near.above(),
+                    "rm" if left < 0.0 => near.below(),
+                    "rz" if left > 0.0 && near < 0.0 => near.above(),
+                    "rz" if left < 0.0 && near > 0.0 => near.below(),
                     _ => near,
                 };
                 assert_eq!(f64::from_bits(got), want, "{name}.{mode} of {a:e} and {b:e}");
@@ -364,8 +376,8 @@ fn approximations_keep_to_their_documented_errors() {
         ("div.full.f32 $0, $1, $2;", Units(2.0), 1e-15..1e15, |a, b| a / b),
         ("sqrt.approx.ftz.f32 $0, $1;", Relative(-23.0), 1e-30..1e30, |a, _| a.sqrt()),
         ("rsqrt.approx.ftz.f32 $0, $1;", Relative(-22.9), 1e-30..1e30, |a, _| 1.0 / a.sqrt()),
-        ("sin.approx.ftz.f32 $0, $1;", Absolute(-20.5), 1e-3..6.28, |a, _| a.sin()),
-        ("cos.approx.ftz.f32 $0, $1;", Absolute(-20.5), 1e-3..6.28, |a, _| a.cos()),
+        ("sin.approx.ftz.f32 $0, $1;", Absolute(-20.5), 1e-3..std::f64::consts::TAU, |a, _| a.sin()),
+        ("cos.approx.ftz.f32 $0, $1;", Absolute(-20.5), 1e-3..std::f64::consts::TAU, |a, _| a.cos()),
         ("lg2.approx.ftz.f32 $0, $1;", Relative(-22.0), 2.0..1e30, |a, _| a.log2()),
         ("ex2.approx.ftz.f32 $0, $1;", Relative(-22.5), 1e-3..100.0, |a, _| a.exp2()),
         ("tanh.approx.f32 $0, $1;", Relative(-11.0), 1e-3..20.0, |a, _| a.tanh()),
@@ -378,7 +390,7 @@ fn approximations_keep_to_their_documented_errors() {
         for (row, got) in rows.iter().zip(compute(&gpu, op, "%f", 32, &rows)) {
             let [a, b, _] = row.map(|bits| f64::from(f32::from_bits(bits as u32)));
             let (want, got) = (f(a, b), f32::from_bits(got as u32));
-            let unit = f64::from((want as f32).abs().next_up()) - f64::from((want as f32).abs());
+            let unit = f64::from((want as f32).abs().above()) - f64::from((want as f32).abs());
             let allowed = match bound {
                 Relative(exponent) => want.abs() * exponent.exp2(),
                 Absolute(exponent) => exponent.exp2(),

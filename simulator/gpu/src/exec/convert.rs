@@ -179,7 +179,7 @@ fn integral(x: f64, rounding: Option<Rounding>) -> f64 {
 }
 
 /// A float and its neighbours.
-trait Neighbours: Copy {
+pub(super) trait Neighbours: Copy {
     fn is_positive(self) -> bool;
     fn is_negative(self) -> bool;
     /// The next float in that direction (`next_up` and `next_down` of Rust 1.86).

@@ -2,6 +2,7 @@
 
 use super::alu::routine;
 use super::context::{Context, Flow};
+use super::convert::Neighbours;
 use super::float::{Care, Choice};
 use crate::ir::{Handler, Inst};
 use boomerang_ptx::types::{Modifiers, Opcode, Type};
@@ -121,15 +122,10 @@ fn fused(a: f64, b: f64, c: f64) -> f64 {
     let error = (product - (sum - back)) + (c - back);
     let even = sum.to_bits() & 1 == 0;
     match error.partial_cmp(&0.0) {
-        Some(Ordering::Greater) if even => neighbour(sum, true),
-        Some(Ordering::Less) if even => neighbour(sum, false),
+        Some(Ordering::Greater) if even => sum.neighbour(true),
+        Some(Ordering::Less) if even => sum.neighbour(false),
         _ => sum,
     }
-}
-
-/// The next double (`next_up` and `next_down` of Rust 1.86); `x` is not zero.
-fn neighbour(x: f64, up: bool) -> f64 {
-    f64::from_bits(if (x > 0.0) == up { x.to_bits() + 1 } else { x.to_bits() - 1 })
 }
 
 /// The sum of two halves or (`BRAIN`) bfloats.
