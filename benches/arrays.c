@@ -1,24 +1,26 @@
-// boomerang: measures: the time of a small loop over arrays, and the memory bandwidth of large ones, in number of teams and threads as the plugin chooses
-// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=prune,heap | BOOMERANG_PTX_OPT=prune,fences,heap | BOOMERANG_PTX_OPT=prune,fences,heap BOOMERANG_REGISTERS=64 | BOOMERANG_PTX_OPT=prune,fences,heap BOOMERANG_REGISTERS=40
+// boomerang: measures: the time of a loop over 4096 doubles, and the memory bandwidth of loops over 2^26, with teams and threads as the plugin chooses them
+// boomerang: flags: -ldl
+// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=prune,heap | BOOMERANG_PTX_OPT=prune,fences,heap | BOOMERANG_PTX_OPT=prune,fences,heap BOOMERANG_REGISTERS=64 | BOOMERANG_PTX_OPT=prune,fences,heap BOOMERANG_REGISTERS=40 | BOOMERANG_PTX_OPT=prune,fences,heap OMP_NUM_TEAMS_DEV=1056
 #include "bench.h"
 
-enum { SMALL = 4096, LARGE = 1 << 26, REPEAT = 20, SMALL_REPEAT = 500 };
+enum { SMALL = 4096, LAPS = 200 };
 
-static double samples[SMALL_REPEAT];
+static struct series s;
+static double *a, *b, *c;
 
-static void triad(double *a, const double *b, const double *c, long n) {
+static void triad(long n) {
 #pragma omp target teams distribute parallel for simd map(to : a[0 : n], b[0 : n], c[0 : n])
   for (long i = 0; i < n; i++)
     a[i] = b[i] + 3.0 * c[i];
 }
 
-static void triad_without_simd(double *a, const double *b, const double *c, long n) {
+static void triad_without_simd(long n) {
 #pragma omp target teams distribute parallel for map(to : a[0 : n], b[0 : n], c[0 : n])
   for (long i = 0; i < n; i++)
     a[i] = b[i] + 3.0 * c[i];
 }
 
-static double dot(const double *b, const double *c, long n) {
+static double dot(long n) {
   double sum = 0;
 #pragma omp target teams distribute parallel for simd map(to : b[0 : n], c[0 : n]) reduction(+ : sum)
   for (long i = 0; i < n; i++)
@@ -26,48 +28,34 @@ static double dot(const double *b, const double *c, long n) {
   return sum;
 }
 
-/* Terabytes a second at the median of `count` samples. */
-static void report_bandwidth(const char *name, double bytes, int count) {
-  qsort(samples, (size_t)count, sizeof *samples, compare_doubles);
-  report(name, bytes / samples[count / 2] * 1e-6, "TB/s");
-}
-
 int main(void) {
-  double *a = malloc(LARGE * sizeof *a), *b = malloc(LARGE * sizeof *b), *c = malloc(LARGE * sizeof *c);
+  uint64_t calls, instructions;
+  /* The simulator is no faster than the host. */
+  long large = sim_counts(&calls, &instructions) ? 1 << 13 : 1 << 26;
+  size_t bytes = (size_t)large * sizeof *a;
+  a = malloc(bytes), b = malloc(bytes), c = malloc(bytes);
   if (!a || !b || !c)
     return 1;
-#pragma omp target enter data map(alloc : a[0 : LARGE], b[0 : LARGE], c[0 : LARGE])
-#pragma omp target teams distribute parallel for simd map(to : a[0 : LARGE], b[0 : LARGE], c[0 : LARGE])
-  for (long i = 0; i < LARGE; i++) {
-    b[i] = 1;
-    c[i] = 2;
-    a[i] = 0;
-  }
-  for (int i = -5; i < SMALL_REPEAT; i++) {
-    double start = now();
-    triad(a, b, c, SMALL);
-    if (i >= 0)
-      samples[i] = now() - start;
-  }
-  report_samples("triad-4096", samples, SMALL_REPEAT);
-#define BANDWIDTH(name, arrays, run)                                 \
-  do {                                                               \
-    for (int i = -2; i < REPEAT; i++) {                              \
-      double start = now();                                          \
-      run;                                                           \
-      if (i >= 0)                                                    \
-        samples[i] = now() - start;                                  \
-    }                                                                \
-    report_bandwidth(name, arrays * sizeof(double) * (double)LARGE, REPEAT); \
-  } while (0)
-  BANDWIDTH("triad-2^26", 3, triad(a, b, c, LARGE));
-  BANDWIDTH("triad-2^26-without-simd", 3, triad_without_simd(a, b, c, LARGE));
+  for (long i = 0; i < large; i++)
+    b[i] = 1, c[i] = 2;
+#pragma omp target enter data map(to : a[0 : large], b[0 : large], c[0 : large])
+  for (begin(&s, LAPS, 2); more(&s); lap(&s))
+    triad(SMALL);
+  report_series("triad-4096", &s, 1);
+  for (begin(&s, LAPS, 2); more(&s); lap(&s))
+    triad(large);
+  report_bandwidth("triad-large", &s, 3.0 * (double)bytes);
+  for (begin(&s, LAPS, 2); more(&s); lap(&s))
+    triad_without_simd(large);
+  report_bandwidth("triad-large-without-simd", &s, 3.0 * (double)bytes);
   double sum = 0;
-  BANDWIDTH("dot-2^26", 2, sum = dot(b, c, LARGE));
-  if (sum != 2.0 * LARGE) {
+  for (begin(&s, LAPS, 2); more(&s); lap(&s))
+    sum = dot(large);
+  report_bandwidth("dot-large", &s, 2.0 * (double)bytes);
+#pragma omp target exit data map(delete : a[0 : large], b[0 : large], c[0 : large])
+  if (sum != 2.0 * (double)large) {
     fprintf(stderr, "the sum is %g\n", sum);
     return 1;
   }
-#pragma omp target exit data map(delete : a[0 : LARGE], b[0 : LARGE], c[0 : LARGE])
   return 0;
 }

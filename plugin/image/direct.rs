@@ -34,8 +34,14 @@ const USES: [&str; 15] = [
 
 /// Whether this is something that it prepares, a function that needs it, or a call of one that could.
 fn is_prepared(name: &str) -> bool {
-    let names =
-        ["nvptx_thrs", "gomp_global_icv", "__gomp_team_num", "GOMP_target_map_indirect_ptr", INDIRECT_CALL];
+    let names = [
+        "nvptx_thrs",
+        "gomp_global_icv",
+        "gomp_num_teams_var", // by `team_state`
+        "__gomp_team_num",
+        "GOMP_target_map_indirect_ptr",
+        INDIRECT_CALL,
+    ];
     names.contains(&name) || name.starts_with("__nvptx_lowlat")
 }
 
