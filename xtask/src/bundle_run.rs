@@ -76,18 +76,18 @@ pub fn run(bundle: &Path, work: &Path, out: &Path, order: &Order<'_>) -> Result<
     match order.what {
         // What matters most first: the time may not be enough for all.
         "all" => {
-            session.make(runs(&programs, &session.place, &[Plugin::Ours], false), WORKERS)?;
+            session.make(runs(&programs, &session.place, Plugin::Ours, false), WORKERS)?;
             session.round(&benches, 0)?;
-            session.make(runs(&programs, &session.place, &[Plugin::Stock], false), WORKERS)?;
-            session.round(&benches, 1)?;
-            session.make(runs(&programs, &session.place, &[Plugin::Ours], true), WORKERS)?;
-            session.round(&benches, 2)?;
             session.variants(&benches)?;
+            session.make(runs(&programs, &session.place, Plugin::Stock, false), WORKERS)?;
+            session.round(&benches, 1)?;
+            session.make(runs(&programs, &session.place, Plugin::Ours, true), WORKERS)?;
+            session.round(&benches, 2)?;
         }
         "programs" => {
-            session.make(runs(&programs, &session.place, &[Plugin::Ours], false), WORKERS)?;
-            session.make(runs(&programs, &session.place, &[Plugin::Stock], false), WORKERS)?;
-            session.make(runs(&programs, &session.place, &[Plugin::Ours], true), WORKERS)?;
+            session.make(runs(&programs, &session.place, Plugin::Ours, false), WORKERS)?;
+            session.make(runs(&programs, &session.place, Plugin::Stock, false), WORKERS)?;
+            session.make(runs(&programs, &session.place, Plugin::Ours, true), WORKERS)?;
         }
         "bench" => {
             session.round(&benches, 0)?;
@@ -98,8 +98,8 @@ pub fn run(bundle: &Path, work: &Path, out: &Path, order: &Order<'_>) -> Result<
         }
         // One at a time: a fault ends all clients of the GPU.
         "mps" => {
-            session.make(runs(&programs, &session.place, &[Plugin::Ours], false), 1)?;
-            session.make(runs(&programs, &session.place, &[Plugin::Ours], true), 1)?;
+            session.make(runs(&programs, &session.place, Plugin::Ours, false), 1)?;
+            session.make(runs(&programs, &session.place, Plugin::Ours, true), 1)?;
         }
         other => bail!("{other:?} is none of all, programs, bench and mps"),
     }
@@ -130,8 +130,8 @@ fn read(bundle: &Path, work: &Path, order: &Order<'_>, tally: &mut Tally) -> Res
     Ok((benches, programs))
 }
 
-/// The runs of programs with these plugins: their variants, or else the plain runs.
-fn runs(programs: &Programs, place: &Place, plugins: &[Plugin], variants: bool) -> Vec<Run> {
+/// The runs of programs with a plugin: their variants, or else the plain runs.
+fn runs(programs: &Programs, place: &Place, plugin: Plugin, variants: bool) -> Vec<Run> {
     let all = programs.iter().flat_map(|(program, binary)| Run::all_of(program, binary, place));
-    all.filter(|run| plugins.contains(&run.plugin) && run.variant.is_empty() != variants).collect()
+    all.filter(|run| run.plugin == plugin && run.variant.is_empty() != variants).collect()
 }
