@@ -8,9 +8,15 @@
 
 enum { COLD = 2, WARM = 5 };
 
-/* The time of a first region in a process of its own. `folder`: for the plugin's cache and for the driver's. */
-static double first_region(const char *folder) {
-  double time = 0;
+/* What a first region took. */
+struct first {
+  double time;
+  uint64_t calls;
+};
+
+/* A first region in a process of its own. `folder`: for the plugin's cache and for the driver's. */
+static struct first first_region(const char *folder) {
+  struct first first = {0, 0};
   int ends[2];
   if (pipe(ends))
     exit(1);
@@ -19,33 +25,40 @@ static double first_region(const char *folder) {
     setenv("BOOMERANG_CACHE", folder, 1);
     setenv("CUDA_CACHE_PATH", folder, 1);
     int x = 0;
-    time = now();
+    uint64_t instructions;
+    first.time = now();
 #pragma omp target map(tofrom : x)
     x++;
-    time = now() - time;
-    exit(x != 1 || write(ends[1], &time, sizeof time) != sizeof time);
+    first.time = now() - first.time;
+    sim_counts(&first.calls, &instructions);
+    exit(x != 1 || write(ends[1], &first, sizeof first) != sizeof first);
   }
   close(ends[1]);
   int status = 1;
-  if (child < 0 || read(ends[0], &time, sizeof time) != sizeof time || waitpid(child, &status, 0) < 0 || status) {
+  if (child < 0 || read(ends[0], &first, sizeof first) != sizeof first || waitpid(child, &status, 0) < 0 || status) {
     fprintf(stderr, "the first region of a process failed\n");
     exit(1);
   }
   close(ends[0]);
-  return time;
+  return first;
 }
 
 int main(void) {
   double cold[COLD], warm[WARM];
+  struct first first;
   char folder[20];
   for (int i = 0; i < COLD; i++) {
     snprintf(folder, sizeof folder, "cache-%d", i);
     mkdir(folder, 0700);
-    cold[i] = first_region(folder);
+    cold[i] = first_region(folder).time;
   }
-  for (int i = 0; i < WARM; i++)
-    warm[i] = first_region(folder);
+  for (int i = 0; i < WARM; i++) {
+    first = first_region(folder);
+    warm[i] = first.time;
+  }
   report_samples("first-region-cold", cold, COLD);
+  if (first.calls)
+    report("first-region-warm-driver", (double)first.calls, "calls");
   report_samples("first-region-warm", warm, WARM);
   return 0;
 }

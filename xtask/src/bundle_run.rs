@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use regex_lite::Regex;
 
 use crate::catalog::{self, Program};
@@ -29,10 +30,37 @@ const ROUNDS: usize = 5;
 /// the next ones wait for a new server.
 const FOLDERS: [&str; 5] = ["reverse", "omp", "abi", "openacc", "errors"];
 
+/// Which part of the bundle is to be run.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Part {
+    /// Everything.
+    All,
+    /// The programs.
+    Programs,
+    /// The benches.
+    Bench,
+    /// The programs with our plugin, under MPS.
+    Mps,
+}
+
+impl FromStr for Part {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Part> {
+        match name {
+            "all" => Ok(Part::All),
+            "programs" => Ok(Part::Programs),
+            "bench" => Ok(Part::Bench),
+            "mps" => Ok(Part::Mps),
+            _ => bail!("{name:?} is none of all, programs, bench and mps"),
+        }
+    }
+}
+
 /// What is to be run.
-pub struct Order<'a> {
-    /// all, programs, bench or mps.
-    pub what: &'a str,
+pub struct Order {
+    /// Of the bundle.
+    pub part: Part,
     /// Of that, what has a name that matches.
     pub only: Option<Regex>,
     /// After how many seconds nothing more is started, if not the usual.
@@ -43,7 +71,7 @@ pub struct Order<'a> {
 type Programs = Vec<(Program, PathBuf)>;
 
 /// Runs what `order` says; the results go to `out`, at any time as far as they are known, the logs to `work`.
-pub fn run(bundle: &Path, work: &Path, out: &Path, order: &Order<'_>) -> Result<ExitCode> {
+pub fn run(bundle: &Path, work: &Path, out: &Path, order: &Order) -> Result<ExitCode> {
     // Else every single run would say it.
     let name = gpu::find().map_err(|why| anyhow!("there is no GPU to run on: {why}"))?;
     let about = |name| Ok::<_, anyhow::Error>(fs::read_to_string(bundle.join(name))?.trim().to_owned());
@@ -63,7 +91,7 @@ pub fn run(bundle: &Path, work: &Path, out: &Path, order: &Order<'_>) -> Result<
             simulated: gpu::is_simulated(&name),
             gcc: about("gcc-version")?,
             commit: about("commit")?,
-            remark: if order.what == "mps" { "Under MPS.".to_owned() } else { String::new() },
+            remark: if order.part == Part::Mps { "Under MPS.".to_owned() } else { String::new() },
             ..Results::default()
         },
         tally: Tally::default(),
@@ -73,23 +101,23 @@ pub fn run(bundle: &Path, work: &Path, out: &Path, order: &Order<'_>) -> Result<
     progress(format!("{device}; programs built by GCC {gcc}, commit {commit}"));
 
     let (benches, programs) = read(bundle, work, order, &mut session.tally)?;
-    match order.what {
+    match order.part {
         // What matters most first: the time may not be enough for all.
-        "all" => {
-            session.make(runs(&programs, &session.place, &[Plugin::Ours], false), WORKERS)?;
+        Part::All => {
+            session.make(runs(&programs, &session.place, Plugin::Ours, false), WORKERS)?;
             session.round(&benches, 0)?;
-            session.make(runs(&programs, &session.place, &[Plugin::Stock], false), WORKERS)?;
-            session.round(&benches, 1)?;
-            session.make(runs(&programs, &session.place, &[Plugin::Ours], true), WORKERS)?;
-            session.round(&benches, 2)?;
             session.variants(&benches)?;
+            session.make(runs(&programs, &session.place, Plugin::Stock, false), WORKERS)?;
+            session.round(&benches, 1)?;
+            session.make(runs(&programs, &session.place, Plugin::Ours, true), WORKERS)?;
+            session.round(&benches, 2)?;
         }
-        "programs" => {
-            session.make(runs(&programs, &session.place, &[Plugin::Ours], false), WORKERS)?;
-            session.make(runs(&programs, &session.place, &[Plugin::Stock], false), WORKERS)?;
-            session.make(runs(&programs, &session.place, &[Plugin::Ours], true), WORKERS)?;
+        Part::Programs => {
+            session.make(runs(&programs, &session.place, Plugin::Ours, false), WORKERS)?;
+            session.make(runs(&programs, &session.place, Plugin::Stock, false), WORKERS)?;
+            session.make(runs(&programs, &session.place, Plugin::Ours, true), WORKERS)?;
         }
-        "bench" => {
+        Part::Bench => {
             session.round(&benches, 0)?;
             session.variants(&benches)?;
             for number in 1..ROUNDS {
@@ -97,41 +125,41 @@ pub fn run(bundle: &Path, work: &Path, out: &Path, order: &Order<'_>) -> Result<
             }
         }
         // One at a time: a fault ends all clients of the GPU.
-        "mps" => {
-            session.make(runs(&programs, &session.place, &[Plugin::Ours], false), 1)?;
-            session.make(runs(&programs, &session.place, &[Plugin::Ours], true), 1)?;
+        Part::Mps => {
+            session.make(runs(&programs, &session.place, Plugin::Ours, false), 1)?;
+            session.make(runs(&programs, &session.place, Plugin::Ours, true), 1)?;
         }
-        other => bail!("{other:?} is none of all, programs, bench and mps"),
     }
     print!("\n{}\n", report::tables(&session.results));
     Ok(session.tally.finish())
 }
 
 /// The benches and programs of the bundle that are to be run, in the order of their importance.
-fn read(bundle: &Path, work: &Path, order: &Order<'_>, tally: &mut Tally) -> Result<(Programs, Programs)> {
+fn read(bundle: &Path, work: &Path, order: &Order, tally: &mut Tally) -> Result<(Programs, Programs)> {
     // run.sh unpacks them where it may write.
     let binaries = [bundle, work].map(|folder| folder.join("programs"));
     let mut all = catalog::read(&bundle.join("tree"))?;
     all.retain(|program| order.only.as_ref().is_none_or(|only| only.is_match(&program.name)));
     let rank = |program: &Program| FOLDERS.iter().position(|folder| program.name.starts_with(folder));
     all.sort_by_key(rank);
-    let (mut benches, mut programs) = (Vec::new(), Vec::new());
+    let (mut benches, mut programs, mut absent) = (Vec::new(), Vec::new(), Vec::new());
     for program in all {
         let paths = binaries.iter().map(|folder| folder.join(program.binary()));
         match paths.into_iter().find(|path| path.exists()) {
             Some(binary) if program.directives.is_bench => benches.push((program, binary)),
             Some(binary) => programs.push((program, binary)),
-            None => {
-                progress(format!("skipped {}: the bundle's GCC can't compile it", program.name));
-                tally.skipped += 1;
-            }
+            None => absent.push(program.name),
         }
+    }
+    if !absent.is_empty() {
+        progress(format!("skipped, for the bundle's GCC can't compile them: {}", absent.join(", ")));
+        tally.skipped += absent.len();
     }
     Ok((benches, programs))
 }
 
-/// The runs of programs with these plugins: their variants, or else the plain runs.
-fn runs(programs: &Programs, place: &Place, plugins: &[Plugin], variants: bool) -> Vec<Run> {
+/// The runs of programs with a plugin: their variants, or else the plain runs.
+fn runs(programs: &Programs, place: &Place, plugin: Plugin, variants: bool) -> Vec<Run> {
     let all = programs.iter().flat_map(|(program, binary)| Run::all_of(program, binary, place));
-    all.filter(|run| plugins.contains(&run.plugin) && run.variant.is_empty() != variants).collect()
+    all.filter(|run| run.plugin == plugin && run.variant.is_empty() != variants).collect()
 }

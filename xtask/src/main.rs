@@ -128,8 +128,8 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             let [bundle, work, out, what @ ..] = free.as_slice() else {
                 bail!("run-bundle needs three folders")
             };
-            let what = what.first().map_or("all", String::as_str);
-            let order = bundle_run::Order { what, only: arguments.only, seconds: arguments.seconds };
+            let part = what.first().map_or(Ok(bundle_run::Part::All), |name| name.parse())?;
+            let order = bundle_run::Order { part, only: arguments.only, seconds: arguments.seconds };
             return bundle_run::run(bundle.as_ref(), work.as_ref(), out.as_ref(), &order);
         }
         other => bail!("no command {other:?}\n{USAGE}"),

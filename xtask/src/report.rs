@@ -26,29 +26,36 @@ pub fn tables(results: &Results) -> String {
     text
 }
 
-/// A row for each figure: ours, GCC's, the raw floor, and how many times better ours is than GCC's.
+/// A row for each figure: ours, GCC's, the raw floor, how many times better ours is than GCC's, and how many times the floor it is.
 fn comparison(results: &Results) -> String {
     let mut text = String::new();
     for name in names(&results.figures, |with| ["ours", "stock", "raw"].contains(&with)) {
         let [ours, stock, raw] = ["ours", "stock", "raw"].map(|with| results.figure(name, with));
-        let gain =
-            ours.zip(stock).filter(|(ours, stock)| ours.unit == stock.unit).map_or(String::new(), gain);
-        let _ = writeln!(text, "| {name} | {} | {} | {} | {gain} |", cell(ours), cell(stock), cell(raw));
+        let (better, worse) = if ours.is_some_and(|ours| quantity::is_rate(&ours.unit)) {
+            (stock, ours)
+        } else {
+            (ours, stock)
+        };
+        let cells = [cell(ours), cell(stock), cell(raw), times(better, worse), times(raw, ours)];
+        let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
     }
     if text.is_empty() {
         return text;
     }
     format!(
-        "Medians of the rounds (least to most):\n\n| figure | ours | stock | raw | gain |\n|---|---|---|---|---|\n{text}"
+        "Medians of the rounds (least to most):\n\n| figure | ours | stock | raw | gain | ours / raw |\n\
+         |---|---|---|---|---|---|\n{text}"
     )
 }
 
-fn gain((ours, stock): (&Figure, &Figure)) -> String {
-    let (better, worse) = if quantity::is_rate(&ours.unit) { (stock, ours) } else { (ours, stock) };
-    if better.median == 0.0 {
-        return String::new();
+/// How many times `one` the other is.
+fn times(one: Option<&Figure>, other: Option<&Figure>) -> String {
+    match one.zip(other) {
+        Some((one, other)) if one.unit == other.unit && one.median > 0.0 => {
+            format!("{}x", quantity::digits(other.median / one.median))
+        }
+        _ => String::new(),
     }
-    format!("{}x", quantity::digits(worse.median / better.median))
 }
 
 /// A row for each figure that was measured with ours in several variants, a column for each variant.
@@ -161,8 +168,8 @@ mod tests {
         assert_eq!(
             rows,
             [
-                "| a | 2.00 us (1.00 us to 3.00 us) | 5.00 us | 1.50 us | 2.50x |",
-                "| b | 30.0 GB/s | 10.0 GB/s |  | 3.00x |"
+                "| a | 2.00 us (1.00 us to 3.00 us) | 5.00 us | 1.50 us | 2.50x | 1.33x |",
+                "| b | 30.0 GB/s | 10.0 GB/s |  | 3.00x |  |"
             ]
         );
     }

@@ -35,23 +35,24 @@ impl Session {
     /// Makes a round of benches: each with our plugin and with GCC's, one right after the other, so that what drifts on the
     /// machine hits both. Which comes first changes with the round. What failed in an earlier round is not tried again.
     pub fn round(&mut self, benches: &[(Program, PathBuf)], number: usize) -> Result<()> {
-        let mut runs = Vec::new();
         for (program, binary) in benches {
             let mut own = Run::all_of(program, binary, &self.place);
             own.retain(|run| run.variant.is_empty() && !self.has_failed(run));
             if number % 2 == 1 {
                 own.reverse();
             }
-            runs.extend(own);
+            self.make(own, 1)?;
         }
-        self.make(runs, 1)
+        Ok(())
     }
 
     /// Runs each bench once in each of its variants.
     pub fn variants(&mut self, benches: &[(Program, PathBuf)]) -> Result<()> {
-        let all = benches.iter().flat_map(|(program, binary)| Run::all_of(program, binary, &self.place));
-        let runs = all.filter(|run| !run.variant.is_empty()).collect();
-        self.make(runs, 1)
+        for (program, binary) in benches {
+            let own = Run::all_of(program, binary, &self.place).into_iter();
+            self.make(own.filter(|run| !run.variant.is_empty()).collect(), 1)?;
+        }
+        Ok(())
     }
 
     fn has_failed(&self, run: &Run) -> bool {
