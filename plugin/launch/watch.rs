@@ -50,12 +50,11 @@ struct Watch {
     is_short: bool,
     naps: Naps,
     event: Event,
-    _context: ContextGuard,
 }
 
 impl Watch {
     fn begin(device: &'static Device) -> Result<Watch> {
-        let context = ContextGuard::enter(device.driver, device.context)?;
+        let _context = ContextGuard::enter(device.driver, device.context)?;
         Ok(Watch {
             device,
             tasks: &device.launch.tasks,
@@ -63,7 +62,6 @@ impl Watch {
             is_short: false,
             naps: Naps::new(),
             event: device.driver.create_event(true)?,
-            _context: context,
         })
     }
 
@@ -77,6 +75,8 @@ impl Watch {
 
     /// Looks after all regions until one needs service, which this thread gives it.
     fn watch(&mut self) -> Result<()> {
+        // Each time: a block may have left another context current.
+        let _context = ContextGuard::enter(self.device.driver, self.device.context)?;
         let spin = spin_time(self.device.wait_policy());
         let mut active = Instant::now();
         let mut checked = active;
