@@ -14,7 +14,7 @@ pub mod mem;
 mod module;
 mod random;
 
-pub use device::{Device, DeviceConfig};
+pub use device::{CLOCK_KHZ, Device, DeviceConfig};
 pub use fault::{Fault, FaultKind, Location};
 pub use launch::{Launch, Stats, run_grid, run_grid_observed};
 pub use mem::{AccessError, Allocation, Kind, Memory, OutOfMemory};
