@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::catalog::{self, FOLDERS};
 use crate::compile;
-use crate::dist;
+use crate::dist::{self, Dist};
 use crate::glibc;
 use crate::layout;
 use crate::programs;
@@ -47,15 +47,7 @@ pub fn make(gcc: Option<u32>) -> Result<()> {
     if bundle.exists() {
         fs::remove_dir_all(&bundle)?;
     }
-    let plugin = "libgomp-plugin-nvptx.so.1";
-    dist::place(&dist.plugin().join(plugin), &bundle.join("plugin").join(plugin))?;
-    dist::place(&toolchain.library(plugin).context("no stock plugin")?, &bundle.join("stock").join(plugin))?;
-    for name in RUNTIME {
-        match toolchain.library(name) {
-            Some(library) => dist::place(&library, &bundle.join("lib").join(name))?,
-            None => ensure!(name != RUNTIME[0], "the compiler has no {name}"),
-        }
-    }
+    lay_out(&bundle, &toolchain, &dist)?;
     for (name, binary) in &binaries {
         let target = bundle.join("programs").join(name);
         dist::place(binary, &target)?;
@@ -68,13 +60,6 @@ pub fn make(gcc: Option<u32>) -> Result<()> {
     for folder in FOLDERS {
         compile::copy_tree(&layout::repository().join(folder), &bundle.join("tree").join(folder))?;
     }
-    let runner = bundle.join("bin/xtask");
-    dist::place(&std::env::current_exe()?, &runner)?;
-    // Without its debug information, three quarters of it. Where there is no strip, it is just larger.
-    let _ = Command::new("strip").arg("--strip-debug").arg(&runner).status();
-    dist::place(&layout::repository().join("xtask/run.sh"), &bundle.join("run.sh"))?;
-    fs::write(bundle.join("gcc-version"), format!("{}\n", toolchain.version))?;
-
     lower_all(&bundle, &toolchain)?;
     pack(&bundle)?;
     let size = size_of(&bundle)?;
@@ -87,8 +72,27 @@ pub fn make(gcc: Option<u32>) -> Result<()> {
     Ok(())
 }
 
+/// Puts what every bundle has into it: both plugins, the compiler's libraries, and the runner.
+pub fn lay_out(bundle: &Path, toolchain: &Toolchain, dist: &Dist) -> Result<()> {
+    let plugin = "libgomp-plugin-nvptx.so.1";
+    dist::place(&dist.plugin().join(plugin), &bundle.join("plugin").join(plugin))?;
+    dist::place(&toolchain.library(plugin).context("no stock plugin")?, &bundle.join("stock").join(plugin))?;
+    for name in RUNTIME {
+        match toolchain.library(name) {
+            Some(library) => dist::place(&library, &bundle.join("lib").join(name))?,
+            None => ensure!(name != RUNTIME[0], "the compiler has no {name}"),
+        }
+    }
+    let runner = bundle.join("bin/xtask");
+    dist::place(&std::env::current_exe()?, &runner)?;
+    // Without its debug information, three quarters of it. Where there is no strip, it is just larger.
+    let _ = Command::new("strip").arg("--strip-debug").arg(&runner).status();
+    dist::place(&layout::repository().join("xtask/run.sh"), &bundle.join("run.sh"))?;
+    Ok(fs::write(bundle.join("gcc-version"), format!("{}\n", toolchain.version))?)
+}
+
 /// Makes all files of the bundle run with [`GLIBC`].
-fn lower_all(bundle: &Path, toolchain: &Toolchain) -> Result<()> {
+pub fn lower_all(bundle: &Path, toolchain: &Toolchain) -> Result<()> {
     // The compiler's programs were linked with its root's glibc, ours with the machine's.
     let mut folders: Vec<PathBuf> = toolchain.root.iter().map(|root| root.libraries()).collect();
     folders.push(PathBuf::from("/lib/x86_64-linux-gnu"));
@@ -108,7 +112,7 @@ fn pack(bundle: &Path) -> Result<()> {
     Ok(fs::remove_dir_all(bundle.join("programs"))?)
 }
 
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

@@ -30,18 +30,9 @@ pub fn run(out: &Path, what: &str) -> Result<ExitCode> {
         "mps" => (true, false, &[Plugin::Ours]),
         _ => bail!("{what:?} is none of all, programs, bench and mps"),
     };
-    let bundle = bundle_folder()?;
-    let place = Place {
-        machine: Machine {
-            loader: None,
-            plugin: bundle.join("plugin"),
-            stock: bundle.join("stock"),
-            runtime: Some(bundle.join("lib")),
-            simulator: None,
-        },
-        logs: out.join("logs"),
-        deadline: Some(Instant::now() + TIME),
-    };
+    let bundle = folder()?;
+    let place =
+        Place { machine: machine(&bundle), logs: out.join("logs"), deadline: Some(Instant::now() + TIME) };
     let mut tally = Tally::default();
     let programs = catalog::read(&bundle.join("tree"))?;
     let (benches, programs): (Vec<_>, Vec<_>) =
@@ -50,7 +41,7 @@ pub fn run(out: &Path, what: &str) -> Result<ExitCode> {
         Command::new("nvidia-smi").args(["--query-gpu=name,driver_version", "--format=csv,noheader"]),
     );
     let device = device.unwrap_or_else(|| "unknown device".to_owned());
-    let gcc = fs::read_to_string(bundle.join("gcc-version"))?.trim().to_owned();
+    let gcc = gcc_version(&bundle)?;
     progress(format!("{device}; programs built by GCC {gcc}"));
 
     let mut make = |programs: &[Program], wanted: bool, workers| {
@@ -83,10 +74,27 @@ pub fn run(out: &Path, what: &str) -> Result<ExitCode> {
     Ok(tally.finish())
 }
 
-fn bundle_folder() -> Result<PathBuf> {
+/// The machine that programs of the bundle run on.
+pub fn machine(bundle: &Path) -> Machine {
+    Machine {
+        loader: None,
+        plugin: bundle.join("plugin"),
+        stock: bundle.join("stock"),
+        runtime: Some(bundle.join("lib")),
+        simulator: None,
+    }
+}
+
+/// The bundle that the running program lies in.
+pub fn folder() -> Result<PathBuf> {
     let runner = std::env::current_exe()?;
     let folder = runner.parent().and_then(Path::parent).context("the runner lies in no bundle")?;
     Ok(folder.to_owned())
+}
+
+/// The GCC that built the bundle's programs.
+pub fn gcc_version(bundle: &Path) -> Result<String> {
+    Ok(fs::read_to_string(bundle.join("gcc-version"))?.trim().to_owned())
 }
 
 fn json(outcome: &Outcome) -> Json {

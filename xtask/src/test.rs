@@ -7,6 +7,7 @@ use regex_lite::Regex;
 
 use crate::catalog;
 use crate::checks;
+use crate::conformance;
 use crate::dist;
 use crate::layout;
 use crate::machine::Machine;
@@ -44,6 +45,7 @@ pub fn test(gcc: Option<u32>, filter: Option<Regex>) -> Result<ExitCode> {
     seeds::run_all(&selected, &binaries, &place, &mut tally)?;
     if filter.is_none() {
         tally.add(checks::all()?);
+        tally.add(conformance::part(&toolchain, &place.machine)?);
     }
     Ok(tally.finish())
 }
