@@ -121,7 +121,7 @@ pub fn run(out: &Path, part: Option<&str>) -> Result<ExitCode> {
             gcc: toolchain::parse_version(&bundle_run::gcc_version(&bundle)?)?,
             machine: bundle_run::machine(&bundle),
             scripts: bundle.join("conformance"),
-            results: out.join(folder.file_name().unwrap_or_default()),
+            results: out.join("logs").join(folder.file_name().unwrap_or_default()),
         };
         for plugin in [Plugin::Ours, Plugin::Stock] {
             tally.add(place.run(&folder, plugin)?);
