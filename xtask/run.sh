@@ -2,10 +2,14 @@
 # Runs the programs and benches of this bundle on the machine's GPU, with our plugin and with GCC's own.
 #
 #   bash run.sh OUTDIR [all|programs|bench|mps] [--only REGEX] [--seconds N]
+#   bash run.sh OUTDIR conformance [PART]
 #
 # Prints tables; writes OUTDIR/results.json (after each step anew), OUTDIR/report.txt and OUTDIR/logs.tar.gz. `mps` runs the
 # programs with our plugin under NVIDIA's multi-process service, whose clients have two hardware channels each. --only: what has a
 # matching name. --seconds: when to stop starting things, 500 without it; a run takes at most 30 s more.
+#
+# `conformance` takes a bundle made with --conformance, and python3: it runs GCC's tests of libgomp, those of one part (such as
+# part-1) or of all that are unpacked here. Their results are in logs.tar.gz.
 set -euo pipefail
 
 bundle=$(cd "$(dirname "$0")" && pwd)
@@ -17,7 +21,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # Where the bundle can't be written, programs go to the temporary folder. Not under their name until all are there.
-if [ ! -d "$bundle/programs" ]; then
+if [ -f "$bundle/programs.tar.gz" ] && [ ! -d "$bundle/programs" ]; then
     place=$work
     [ ! -w "$bundle" ] || place=$bundle
     mkdir -p "$place/unpacking"

@@ -68,15 +68,7 @@ pub fn lay_out(
     if bundle.exists() {
         fs::remove_dir_all(bundle)?;
     }
-    let plugin = "libgomp-plugin-nvptx.so.1";
-    dist::place(&dist.plugin().join(plugin), &bundle.join("plugin").join(plugin))?;
-    dist::place(&toolchain.library(plugin).context("no stock plugin")?, &bundle.join("stock").join(plugin))?;
-    for name in RUNTIME {
-        match toolchain.library(name) {
-            Some(library) => dist::place(&library, &bundle.join("lib").join(name))?,
-            None => ensure!(name != RUNTIME[0], "the compiler has no {name}"),
-        }
-    }
+    put_common(bundle, toolchain, dist)?;
     for (name, binary) in binaries {
         let target = bundle.join("programs").join(name);
         dist::place(binary, &target)?;
@@ -89,20 +81,34 @@ pub fn lay_out(
     for folder in FOLDERS {
         compile::copy_tree(&layout::repository().join(folder), &bundle.join("tree").join(folder))?;
     }
-    let runner = bundle.join("bin/xtask");
-    dist::place(&std::env::current_exe()?, &runner)?;
-    // Without its debug information, three quarters of it. Where there is no strip, it is just larger.
-    let _ = Command::new("strip").arg("--strip-debug").arg(&runner).status();
-    dist::place(&layout::repository().join("xtask/run.sh"), &bundle.join("run.sh"))?;
-    fs::write(bundle.join("gcc-version"), format!("{}\n", toolchain.version))?;
     fs::write(bundle.join("commit"), format!("{}\n", circumstances::commit()))?;
 
     lower_all(bundle, toolchain)?;
     pack(bundle)
 }
 
+/// Puts what every bundle has into it: both plugins, the compiler's libraries, and the runner.
+pub fn put_common(bundle: &Path, toolchain: &Toolchain, dist: &Dist) -> Result<()> {
+    let plugin = "libgomp-plugin-nvptx.so.1";
+    dist::place(&dist.plugin().join(plugin), &bundle.join("plugin").join(plugin))?;
+    dist::place(&toolchain.library(plugin).context("no stock plugin")?, &bundle.join("stock").join(plugin))?;
+    for name in RUNTIME {
+        match toolchain.library(name) {
+            Some(library) => dist::place(&library, &bundle.join("lib").join(name))?,
+            None => ensure!(name != RUNTIME[0], "the compiler has no {name}"),
+        }
+    }
+    let runner = bundle.join("bin/xtask");
+    dist::place(&std::env::current_exe()?, &runner)?;
+    // Without its debug information, three quarters of it. Where there is no strip, it is just larger.
+    let _ = Command::new("strip").arg("--strip-debug").arg(&runner).status();
+    dist::place(&layout::repository().join("xtask/run.sh"), &bundle.join("run.sh"))?;
+    fs::write(bundle.join("gcc-version"), format!("{}\n", toolchain.version))?;
+    Ok(())
+}
+
 /// Makes all files of the bundle run with [`GLIBC`].
-fn lower_all(bundle: &Path, toolchain: &Toolchain) -> Result<()> {
+pub fn lower_all(bundle: &Path, toolchain: &Toolchain) -> Result<()> {
     // The compiler's programs were linked with its root's glibc, ours with the machine's.
     let mut folders: Vec<PathBuf> = toolchain.root.iter().map(|root| root.libraries()).collect();
     folders.push(PathBuf::from("/lib/x86_64-linux-gnu"));

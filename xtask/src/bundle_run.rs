@@ -70,18 +70,27 @@ pub struct Order {
 /// Programs or benches, each with its binary.
 type Programs = Vec<(Program, PathBuf)>;
 
-/// Runs what `order` says; the results go to `out`, at any time as far as they are known, the logs to `work`.
-pub fn run(bundle: &Path, work: &Path, out: &Path, order: &Order) -> Result<ExitCode> {
-    // Else every single run would say it.
-    let name = gpu::find().map_err(|why| anyhow!("there is no GPU to run on: {why}"))?;
-    let about = |name| Ok::<_, anyhow::Error>(fs::read_to_string(bundle.join(name))?.trim().to_owned());
-    let machine = Machine {
+/// What a bundle's programs are run with.
+pub fn machine(bundle: &Path) -> Machine {
+    Machine {
         loader: None,
         plugin: bundle.join("plugin"),
         stock: bundle.join("stock"),
         runtime: Some(bundle.join("lib")),
         simulator: None,
-    };
+    }
+}
+
+/// What a file of the bundle's says of it: `gcc-version`, `commit`.
+pub fn about(bundle: &Path, name: &str) -> Result<String> {
+    Ok(fs::read_to_string(bundle.join(name))?.trim().to_owned())
+}
+
+/// Runs what `order` says; the results go to `out`, at any time as far as they are known, the logs to `work`.
+pub fn run(bundle: &Path, work: &Path, out: &Path, order: &Order) -> Result<ExitCode> {
+    // Else every single run would say it.
+    let name = gpu::find().map_err(|why| anyhow!("there is no GPU to run on: {why}"))?;
+    let machine = machine(bundle);
     let deadline = Instant::now() + Duration::from_secs(order.seconds.unwrap_or(SECONDS));
     let mut session = Session {
         place: Place { machine, logs: work.join("logs"), deadline: Some(deadline) },
@@ -89,8 +98,8 @@ pub fn run(bundle: &Path, work: &Path, out: &Path, order: &Order) -> Result<Exit
             date: circumstances::today(),
             device: circumstances::device(&name),
             simulated: gpu::is_simulated(&name),
-            gcc: about("gcc-version")?,
-            commit: about("commit")?,
+            gcc: about(bundle, "gcc-version")?,
+            commit: about(bundle, "commit")?,
             remark: if order.part == Part::Mps { "Under MPS.".to_owned() } else { String::new() },
             ..Results::default()
         },

@@ -19,6 +19,17 @@ pub enum Plugin {
     Raw,
 }
 
+impl Plugin {
+    /// Its name, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Plugin::Ours => "ours",
+            Plugin::Stock => "stock",
+            Plugin::Raw => "raw",
+        }
+    }
+}
+
 /// Where the libraries are that programs are started with.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -52,6 +63,14 @@ impl Machine {
     ///
     /// `system` says that the system's compiler has built it, so it needs nothing of `runtime`.
     pub fn command(&self, program: &Path, plugin: Plugin, system: bool, limit: f64) -> Command {
+        let mut command = Command::new("timeout");
+        command.env_remove("LD_LIBRARY_PATH");
+        command.arg("--kill-after=1").arg(format!("{limit:.1}")).args(self.launcher(program, plugin, system));
+        command
+    }
+
+    /// The words of a command line that runs `program`, which may be a pattern; see [`Machine::command`].
+    pub fn launcher(&self, program: &Path, plugin: Plugin, system: bool) -> Vec<OsString> {
         let mut path: Vec<&Path> = Vec::new();
         if plugin == Plugin::Ours {
             path.push(&self.plugin);
@@ -69,18 +88,14 @@ impl Machine {
             path.extend(system_path().into_iter().map(PathBuf::into_os_string));
         }
         let path = path.join(&OsString::from(":"));
-
-        let mut command = Command::new("timeout");
-        command.env_remove("LD_LIBRARY_PATH");
-        command.arg("--kill-after=1").arg(format!("{limit:.1}"));
+        let program = program.as_os_str().to_owned();
         match self.loader.as_deref().filter(|_| !system) {
             // Not by LD_LIBRARY_PATH: what the program itself starts, such as a shell, must not get these libraries.
             Some(loader) => {
-                command.arg(loader).arg("--argv0").arg(program).arg("--library-path").arg(path).arg(program)
+                vec![loader.into(), "--argv0".into(), program.clone(), "--library-path".into(), path, program]
             }
-            None => command.arg("env").arg(join("LD_LIBRARY_PATH=", path)).arg(program),
-        };
-        command
+            None => vec!["env".into(), join("LD_LIBRARY_PATH=", path), program],
+        }
     }
 }
 

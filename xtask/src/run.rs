@@ -110,13 +110,8 @@ impl Run {
 
     /// The plugin and the variant, for people: `ours BOOMERANG_WAIT=block`.
     pub fn label(&self) -> String {
-        let plugin = match self.plugin {
-            Plugin::Ours => "ours",
-            Plugin::Stock => "stock",
-            Plugin::Raw => "raw",
-        };
         let variables = self.variant.iter().map(|(name, value)| format!(" {name}={value}"));
-        std::iter::once(plugin.to_owned()).chain(variables).collect()
+        std::iter::once(self.plugin.name().to_owned()).chain(variables).collect()
     }
 
     /// Makes the run.
@@ -170,12 +165,8 @@ impl Run {
         }
         let system = directives.system_compiler;
         let mut command = machine.command(&self.binary, self.plugin, system, limit.as_secs_f64());
-        for (name, _) in std::env::vars().filter(|(name, _)| steers_programs(name)) {
-            command.env_remove(name);
-        }
+        clear_variables(&mut command);
         command.env("OMP_TARGET_OFFLOAD", "mandatory");
-        // What one version of the plugin or the simulator has linked is not another's.
-        command.env("BOOMERANG_CACHE", "off");
         command.envs(directives.env.iter().chain(&self.variant).map(|(name, value)| (name, value)));
         command.args(&directives.args);
         command
@@ -220,6 +211,15 @@ impl Expected {
         let lines = stderr.lines().filter(|line| !line.trim().is_empty()).count();
         self.stderr_lines.filter(|most| lines > *most).map(|_| format!("stderr has {lines} lines"))
     }
+}
+
+/// Keeps from a command all variables of the user's that would change what a program does.
+pub fn clear_variables(command: &mut Command) {
+    for (name, _) in std::env::vars().filter(|(name, _)| steers_programs(name)) {
+        command.env_remove(name);
+    }
+    // What one version of the plugin or the simulator has linked is not another's.
+    command.env("BOOMERANG_CACHE", "off");
 }
 
 /// Whether a variable of the user's would change what a program does. The simulator's are let through, a seed for example.

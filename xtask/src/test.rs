@@ -7,6 +7,7 @@ use regex_lite::Regex;
 
 use crate::catalog;
 use crate::checks;
+use crate::conformance;
 use crate::dist;
 use crate::dry_run;
 use crate::layout;
@@ -48,6 +49,10 @@ pub fn test(gcc: Option<u32>, filter: Option<Regex>) -> Result<ExitCode> {
     }
     if filter.is_none() {
         tally.add(checks::all()?);
+        match conformance::part(&toolchain, &place.machine) {
+            Ok(part) => tally.add(part),
+            Err(error) => tally.fail(format!("GCC's tests of libgomp: {error:#}")),
+        }
     }
     Ok(tally.finish())
 }

@@ -57,11 +57,15 @@ impl Toolchain {
             Language::Cxx => "g++",
             Language::Fortran => "gfortran",
         };
-        let driver = format!("{driver}-{}", self.version);
+        self.in_work(&format!("{driver}-{}", self.version))
+    }
+
+    /// A command that runs a program of the compiler's system in the work folder.
+    pub fn in_work(&self, program: &str) -> Command {
         match &self.root {
-            Some(root) => root.command("/boomerang", &driver),
+            Some(root) => root.command("/boomerang", program),
             None => {
-                let mut command = Command::new(driver);
+                let mut command = Command::new(program);
                 command.current_dir(self.work());
                 command
             }

@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+/// The rate of the clock that kernels read, as `%clock`: an H200's.
+pub const CLOCK_KHZ: i32 = 1_980_000;
+
 /// The fixed properties of a device.
 #[derive(Debug, Clone)]
 pub struct DeviceConfig {

@@ -14,7 +14,7 @@ pub mod mem;
 mod module;
 mod random;
 
-pub use device::{Checks, Device, DeviceConfig};
+pub use device::{CLOCK_KHZ, Checks, Device, DeviceConfig};
 pub use fault::{Fault, FaultKind, Location, Region};
 pub use launch::{Launch, Stats, run_grid, run_grid_observed};
 pub use mem::{AccessError, Actor, Allocation, Kind, Memory, OutOfMemory};

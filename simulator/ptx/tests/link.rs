@@ -152,6 +152,16 @@ fn references_to_an_alias_are_references_to_its_function() {
 }
 
 #[test]
+fn an_alias_may_stand_before_its_function() {
+    let program =
+        linked(&[".func f; .func g; .alias g, f; .visible .entry main { call g; } .func f { ret; }"]);
+    assert_eq!(callees(&program, "main"), [("f", 0)]);
+    let error =
+        parse(".version 7.3\n.target sm_70\n.func f; .func g; .alias g, f;").expect_err("no definition");
+    assert_eq!((error.expected.as_str(), error.token.as_str()), ("the name of a defined function", "f"));
+}
+
+#[test]
 fn each_modules_file_table_is_kept() {
     let program = linked(&[".file 1 \"a.c\"", ".file 1 \"b.c\" .visible .entry k { ret; }"]);
     let kernel = &program.functions[0];

@@ -5,6 +5,7 @@ use crate::core::device::{NAME, device as find, platform};
 use crate::env::settings;
 use crate::error::{Error, Result};
 use crate::types::{CUdevice, CUuuid};
+use boomerang_gpu::CLOCK_KHZ;
 use std::ffi::{c_char, c_int, c_uint};
 
 /// `cuDeviceGet`
@@ -103,7 +104,7 @@ pub fn attribute(value: Out<c_int>, attribute: c_uint, device: CUdevice) -> Resu
         10 => 32,        // warp
         11 => i32::MAX,  // pitch
         12 => 65536,     // registers of a block
-        13 => 1_980_000, // clock in kHz, an H200's
+        13 => CLOCK_KHZ, // clock
         14 => 512,       // texture alignment
         15 => 1,         // overlap of copies and kernels
         16 => device.gpu.config().multiprocessors as c_int,

@@ -105,10 +105,12 @@ impl Context {
         Ok(queue)
     }
 
-    /// Writes a kernel's fault to stderr, the first time.
+    /// Writes a kernel's fault to stderr, the first time, behind what kernels have printed.
     pub fn report_fault(&self, fault: &boomerang_gpu::Fault) {
         // Relaxed: the flag only picks who prints.
         if !self.faulted.swap(true, Ordering::Relaxed) {
+            // Now, for calls that find the context lost return before they would write it.
+            self.flush_printf();
             eprintln!("boomerang-sim: {fault}");
         }
     }

@@ -1,6 +1,7 @@
 //! Special registers.
 
 use super::context::{Context, Flow};
+use crate::device::CLOCK_KHZ;
 use crate::ir::{FULL, Handler, Inst, LANES};
 use boomerang_ptx::types::{Axis, SpecialRegister};
 use std::array;
@@ -21,9 +22,9 @@ macro_rules! give {
     }};
 }
 
-/// Cycles, of a clock of 1 GHz.
+/// Cycles of real time, so that a program that waits for a number of them waits as long as it means to.
 fn cycles(start: Instant) -> u64 {
-    start.elapsed().as_nanos() as u64
+    start.elapsed().as_nanos() as u64 * (CLOCK_KHZ as u64 / 1000) / 1000
 }
 
 fn nanoseconds() -> u64 {

@@ -207,15 +207,23 @@ impl<'a> Parser<'a> {
         self.expect(b',')?;
         let target_name = self.word("the name of a defined function")?;
         let target = self.declared_function(target_name)?;
-        if self.module.functions[target.index()].body.is_none() {
-            return Err(self.error_at(target_name, "the name of a defined function"));
-        }
+        // GCC's aliases stand before the definition.
+        self.aliased.push((target_name, target));
         let function = &mut self.module.functions[alias.index()];
         if function.body.is_some() || function.alias.is_some() {
             return Err(self.error_at(name, "a name not defined before"));
         }
         function.alias = Some(target);
         self.expect(b';')
+    }
+
+    /// At the module's end: whether all that has an alias was defined.
+    pub(super) fn check_aliased(&self) -> Result<()> {
+        let defined = |id: FunctionId| self.module.functions[id.index()].body.is_some();
+        match self.aliased.iter().find(|(_, target)| !defined(*target)) {
+            Some((name, _)) => Err(self.error_at(*name, "the name of a defined function")),
+            None => Ok(()),
+        }
     }
 
     /// The function that `name` was declared as.

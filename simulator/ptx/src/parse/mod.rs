@@ -36,6 +36,7 @@ pub fn parse(text: &str) -> Result<Module> {
         last: token,
         module: Module { address_size: 32, ..Module::default() },
         names: Names::default(),
+        aliased: Vec::new(),
         budget: EXPANSION_LIMIT,
     };
     parser.module()?;
@@ -56,6 +57,8 @@ struct Parser<'a> {
     last: Token<'a>,
     module: Module,
     names: Names<'a>,
+    /// What aliases name, which must be defined by the module's end.
+    aliased: Vec<(Token<'a>, FunctionId)>,
     /// What is left of [`EXPANSION_LIMIT`].
     budget: u64,
 }
@@ -167,7 +170,7 @@ impl<'a> Parser<'a> {
                 None => return Err(self.error("a directive")),
             }
         }
-        Ok(())
+        self.check_aliased()
     }
 
     fn version(&mut self) -> Result<()> {
