@@ -95,9 +95,7 @@ impl Device {
             reverse: reverse::State::default(),
             images: Mutex::default(),
             known_icvs: OnceLock::new(),
-            memory: alloc::Memory::new(
-                settings.pool.unwrap_or(driver.device_memory(handle)? / alloc::KEPT_PART),
-            ),
+            memory: alloc::Memory::new(alloc::most_kept(settings, driver.device_memory(handle)?)),
             small: small::Copies::default(),
             heap: Heap::default(),
             openacc: openacc::State::default(),

@@ -177,7 +177,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "BOOMERANG_POOL",
         allowed: "off, or a number of bytes, with K, M, G or T behind it",
-        default: "1/8 of the device's memory",
+        default: "1/8 of the device's memory; off with BOOMERANG_DEVICE=sim",
         help: "How much device memory that the program has freed is kept for its next allocations, which then take no driver call. It is \
                given back when the program runs out of memory, but other processes and other libraries cannot have it. With off or 0 \
                nothing is kept and each allocation is as large as the program says: what checkers of memory accesses need.",

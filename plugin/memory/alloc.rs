@@ -18,15 +18,23 @@ use super::pool::{Place, Pool, Wrong};
 use crate::abi::host;
 use crate::device::Device;
 use crate::driver::{Code, ContextGuard, CudaError, DevicePtr};
+use crate::env::{DeviceChoice, Settings};
 use crate::error::{Error, Result};
 use crate::openacc::callback;
 
 /// The longest that an allocation waits for kernels to end, so that memory can be given back. Others may start one after the other.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// What is kept of the device's memory for reuse, unless the user has it otherwise (BOOMERANG_POOL): one byte in so many. It is a loss to
-/// other processes and to the program's other libraries, which cannot ask for it.
-pub const KEPT_PART: usize = 8;
+/// How much of a device's memory is kept for reuse at most, unless the user has it otherwise: one byte in so many. It is a loss to other
+/// processes and to the program's other libraries, which cannot ask for it.
+const KEPT_PART: usize = 8;
+
+/// How many bytes of a device's memory, `total` bytes, are kept for reuse at most (BOOMERANG_POOL). Whoever asks for the simulator wants to
+/// know of wrong accesses.
+pub fn most_kept(settings: &Settings, total: usize) -> usize {
+    let default = if settings.device == DeviceChoice::Simulator { 0 } else { total / KEPT_PART };
+    settings.pool.unwrap_or(default)
+}
 
 /// One device's memory.
 #[derive(Debug)]
@@ -317,4 +325,19 @@ fn not_a_start(address: DevicePtr, start: DevicePtr) -> Error {
     host::debug(|| format!("{address:#x} is not the start of device memory, but {start:#x} is"));
     // libgomp says what it was doing. GCC's tests look for these very words.
     Error::Argument("invalid device address".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_the_memory_is_kept_unless_the_user_says_otherwise_or_wants_the_simulator() {
+        let sim = Settings { device: DeviceChoice::Simulator, ..Settings::default() };
+        assert_eq!(most_kept(&Settings::default(), 8 << 30), 1 << 30);
+        assert_eq!(most_kept(&sim, 8 << 30), 0);
+        for device in [DeviceChoice::Auto, DeviceChoice::Simulator] {
+            assert_eq!(most_kept(&Settings { device, pool: Some(5), ..Settings::default() }, 8 << 30), 5);
+        }
+    }
 }

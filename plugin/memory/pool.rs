@@ -99,7 +99,8 @@ impl Pool {
 
     /// Takes a free block for `bytes` bytes: the smallest that is large enough, of which no more than an eighth goes to waste.
     pub fn take(&mut self, bytes: usize) -> Option<DevicePtr> {
-        self.take_up_to(bytes, self.size(bytes).max(bytes.saturating_add(bytes / WASTE)))
+        let waste = if self.cap == 0 { 0 } else { bytes / WASTE };
+        self.take_up_to(bytes, self.size(bytes).max(bytes.saturating_add(waste)))
     }
 
     /// As [`take`](Self::take), whatever goes to waste.
@@ -306,6 +307,7 @@ mod tests {
         let mut pool = freed(0, &[1000]);
         assert_eq!(pool.size(1000), 1000);
         assert!(pool.is_over_cap());
+        assert_eq!(pool.take(999), None);
         assert_eq!(pool.trim(), [address(0)]);
     }
 
