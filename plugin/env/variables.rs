@@ -95,7 +95,8 @@ pub const VARIABLES: &[Variable] = &[
         allowed: "a number from 0 to 64",
         default: "0",
         help: "How many threads for each device serve reverse-offload requests beside the threads that launched the target regions. \
-               With 0 a request is served by the thread that launched its region, and by no other. Only requests that come through \
+               With 0 a request is served by the thread that launched its region, and by no other; that of a nowait region by a thread that the plugin keeps \
+               for those. Only requests that come through \
                our device runtime are shared out (BOOMERANG_DEVICE_RUNTIME=ring).",
         apply: |settings, value| {
             settings.helpers = value.trim().parse().ok().filter(|helpers| *helpers <= 64)?;
