@@ -52,10 +52,12 @@ pub struct PtxPasses {
     pub fences: bool,
     /// Device code gets a heap of ours.
     pub heap: bool,
+    /// libgomp's structures of a team lie in shared memory; needs the heap.
+    pub team: bool,
 }
 
 impl PtxPasses {
-    const NONE: PtxPasses = PtxPasses { prune: false, fences: false, heap: false };
+    const NONE: PtxPasses = PtxPasses { prune: false, fences: false, heap: false, team: false };
     const DEFAULT: PtxPasses = PtxPasses { prune: true, ..PtxPasses::NONE };
 
     /// Those that a value of `BOOMERANG_PTX_OPT` names.
@@ -69,6 +71,7 @@ impl PtxPasses {
                 "prune" => passes.prune = true,
                 "fences" => passes.fences = true,
                 "heap" => passes.heap = true,
+                "team" => (passes.heap, passes.team) = (true, true),
                 _ => return None,
             }
         }
@@ -331,8 +334,8 @@ mod tests {
         assert_eq!(parse_one("GOMP_NVPTX_JIT", " -O0").0.jit_optimization, Some(0));
         assert_eq!(parse_one("GOMP_NVPTX_JIT", "-O1 -O4").0.jit_optimization, Some(4));
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "0").0.ptx_passes, PtxPasses::NONE);
-        let all = PtxPasses { prune: true, fences: true, heap: true };
-        assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences, prune,heap").0.ptx_passes, all);
+        let all = PtxPasses { prune: true, fences: true, heap: true, team: true };
+        assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences, prune,team").0.ptx_passes, all);
         let fences = PtxPasses { fences: true, ..PtxPasses::NONE };
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences").0.ptx_passes, fences);
         assert_eq!(parse_one("BOOMERANG_HEAP", "1000000").0.heap_bytes, Some(1_000_000));

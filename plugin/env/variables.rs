@@ -119,13 +119,14 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "BOOMERANG_PTX_OPT",
-        allowed: "0, or a list of prune, fences and heap with commas between them",
+        allowed: "0, or a list of prune, fences, heap and team with commas between them",
         default: "prune",
         help: "What is done to the program's device code before the driver's PTX compiler gets it; 0 is nothing. prune leaves out what \
                target regions cannot reach: the code is ready several times sooner, and most kernels need fewer registers. fences \
                makes libgomp's memory fences wait for the threads of the device only and not for the host, in loops for those of \
                the team only, and leaves out those that do nothing more; the program's own fences stay as they are. heap gives malloc and free in device code a heap of ours, which many threads can use at \
-               once, and whose memory can be copied (see BOOMERANG_HEAP). fences and heap have been tested on the simulator only.",
+               once, and whose memory can be copied (see BOOMERANG_HEAP). team, which includes heap, has what libgomp keeps of a team in the \
+               team's shared memory, 3 KiB of it. fences, heap and team have been tested on the simulator only.",
         apply: |settings, value| {
             settings.ptx_passes = PtxPasses::named(value)?;
             Some(())

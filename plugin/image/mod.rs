@@ -13,6 +13,7 @@ pub mod load;
 pub mod prune;
 pub mod reach;
 pub mod symbols;
+pub mod team;
 pub mod tokens;
 
 use std::sync::Arc;
