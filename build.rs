@@ -18,9 +18,10 @@ mod regenerate {
     /// The file that says that all others were made.
     const COMPLETE: &str = "complete";
     /// Output below device-runtime/ptx/: source and flags.
-    const OBJECTS: [(&str, &str, &[&str]); 4] = [
+    const OBJECTS: [(&str, &str, &[&str]); 5] = [
         ("target_ext", "target_ext.c", &[]),
         ("heap", "heap.c", &[]),
+        ("team", "team.c", &[]),
         ("user_call", "user_call.c", &[]),
         ("user_call_plain", "user_call.c", &["-DBOOMERANG_PLAIN"]),
     ];

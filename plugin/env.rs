@@ -54,11 +54,14 @@ pub struct PtxPasses {
     pub fences: bool,
     /// Device code gets a heap of ours.
     pub heap: bool,
+    /// libgomp's structures of a team lie in shared memory; needs the heap.
+    pub team: bool,
 }
 
 impl PtxPasses {
-    const NONE: PtxPasses = PtxPasses { direct: false, prune: false, fences: false, heap: false };
-    const ALL: PtxPasses = PtxPasses { direct: true, prune: true, fences: true, heap: true };
+    const NONE: PtxPasses =
+        PtxPasses { direct: false, prune: false, fences: false, heap: false, team: false };
+    const ALL: PtxPasses = PtxPasses { direct: true, prune: true, fences: true, heap: true, team: true };
     const DEFAULT: PtxPasses = PtxPasses { prune: true, ..PtxPasses::NONE };
 
     /// Those that a value of `BOOMERANG_PTX_OPT` names.
@@ -75,6 +78,7 @@ impl PtxPasses {
                 "prune" => passes.prune = true,
                 "fences" => passes.fences = true,
                 "heap" => passes.heap = true,
+                "team" => (passes.heap, passes.team) = (true, true),
                 _ => return None,
             }
         }
@@ -357,7 +361,7 @@ mod tests {
         assert_eq!(parse_one("BOOMERANG_JIT_THREADS", "0").0.jit.threads, 0);
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "0").0.ptx_passes, PtxPasses::NONE);
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", " all").0.ptx_passes, PtxPasses::ALL);
-        assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences, prune,heap,direct").0.ptx_passes, PtxPasses::ALL);
+        assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences, prune,team,direct").0.ptx_passes, PtxPasses::ALL);
         let fences = PtxPasses { fences: true, ..PtxPasses::NONE };
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences").0.ptx_passes, fences);
         assert_eq!(parse_one("BOOMERANG_HEAP", "1000000").0.heap_bytes, Some(1_000_000));

@@ -14,7 +14,7 @@ struct Object {
 }
 
 const CALLS: &[&str] = &["boomerang_call", "boomerang_capacity", "boomerang_post"];
-const OBJECTS: [Object; 4] = [
+const OBJECTS: [Object; 5] = [
     Object { name: "target_ext", defines: &["GOMP_target_ext"], variables: &[] },
     Object { name: "user_call", defines: CALLS, variables: &[] },
     Object { name: "user_call_plain", defines: CALLS, variables: &[] },
@@ -23,12 +23,18 @@ const OBJECTS: [Object; 4] = [
         defines: &["__boomerang_free", "__boomerang_malloc"],
         variables: &["__boomerang_heap"],
     },
+    Object {
+        name: TEAM,
+        defines: &["__boomerang_team_free", "__boomerang_team_malloc"],
+        variables: &["__boomerang_team"],
+    },
 ];
 const HEAP: &str = "heap";
+const TEAM: &str = "team";
 
 /// The objects that make requests of the host.
 fn requesters() -> impl Iterator<Item = Object> {
-    OBJECTS.into_iter().filter(|object| object.name != HEAP)
+    OBJECTS.into_iter().filter(|object| ![HEAP, TEAM].contains(&object.name))
 }
 
 /// What the objects use of the image that they are linked with.
@@ -176,5 +182,6 @@ fn both_variants_link_with_an_image() {
         link(&["user_call"], architecture);
         link(&["user_call_plain"], architecture);
         link(&[HEAP], architecture);
+        link(&[HEAP, TEAM], architecture);
     }
 }

@@ -120,7 +120,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "BOOMERANG_PTX_OPT",
-        allowed: "0, all, or a list of direct, prune, fences and heap with commas between them",
+        allowed: "0, all, or a list of direct, prune, fences, heap and team with commas between them",
         default: "prune",
         help: "What is done to the program's device code before the driver's PTX compiler gets it; 0 is nothing. prune leaves out what \
                target regions cannot reach: the code is ready several times sooner, and most kernels need fewer registers. direct \
@@ -128,7 +128,8 @@ pub const VARIABLES: &[Variable] = &[
                makes libgomp's memory fences wait for the threads of the device only and not for the host, in loops for those of \
                the team only, and leaves out those that do nothing more; the program's own fences stay as they are. heap gives \
                malloc and free in device code a heap of ours, which many threads can use at once, and whose memory can be copied \
-               (see BOOMERANG_HEAP). direct, fences and heap have been tested on the simulator only.",
+               (see BOOMERANG_HEAP). team, which includes heap, has what libgomp keeps of a team in the team's shared memory, \
+               3 KiB of it. direct, fences, heap and team have been tested on the simulator only.",
         apply: |settings, value| {
             settings.ptx_passes = PtxPasses::named(value)?;
             Some(())

@@ -70,7 +70,9 @@ fn redirect_one(text: &str) -> Result<Option<String>, Kept> {
     let Some(caller) = callers.next() else { return Ok(None) };
     let others = callers.chain(definitions()).find(|item| item.name != caller.name);
     match REDIRECTED.iter().find(|(name, callee, _)| is_newlibs(caller, name, callee)) {
-        Some((_, from, to)) if others.is_none() => rename(text, from, to).map(Some).ok_or(Kept::UnknownForm),
+        Some((_, from, to)) if others.is_none() => {
+            rename(text, &[(from, to)]).map(Some).ok_or(Kept::UnknownForm)
+        }
         _ => Err(Kept::Caller(caller.name.into())),
     }
 }
@@ -82,14 +84,15 @@ fn is_newlibs(item: &Item<'_>, name: &str, callee: &str) -> bool {
     item.name == name && item.visible && item.kind == Kind::Definition && item.uses.iter().all(is_known)
 }
 
-/// `text` with another name for what it calls `from`. None where it has a form that isn't known.
-fn rename(text: &str, from: &str, to: &str) -> Option<String> {
+/// `text` with other names: pairs of what stands there and what is to. None where it has a form that isn't known.
+pub(super) fn rename(text: &str, names: &[(&str, &str)]) -> Option<String> {
     let mut renamed = String::with_capacity(text.len() + 64);
     let mut copied = 0;
     let mut tokens = Scanner::new(text);
     while let Some(token) = tokens.token()? {
-        if token == Token::Word(from) {
-            renamed.push_str(&text[copied..tokens.at() - from.len()]);
+        let Token::Word(word) = token else { continue };
+        if let Some((_, to)) = names.iter().find(|(from, _)| *from == word) {
+            renamed.push_str(&text[copied..tokens.at() - word.len()]);
             renamed.push_str(to);
             copied = tokens.at();
         }

@@ -7,7 +7,6 @@
 
 use crate::reverse::wire::{self, REGION_BYTES};
 use std::borrow::Cow;
-use std::fmt::Write;
 
 /// What libgomp's own function is called then.
 const STOCK_NAME: &str = "__boomerang_stock_target_ext";
@@ -144,6 +143,20 @@ fn rename(text: &str, from: &str, to: &str) -> String {
 /// Has every kernel of an object store its region. `linkage` is that of the variables which it is stored in. None where a kernel has
 /// a form that isn't known, and Some(None) where there is no kernel.
 fn mark_regions(text: &str, linkage: &str) -> Option<Option<String>> {
+    let cache_bytes = size_of::<wire::Region>();
+    let variables = format!(
+        "{linkage} .shared .align 8 .u64 {REGION};\n{linkage} .shared .align 8 .b8 {CACHE}[{cache_bytes}];\n"
+    );
+    begin_kernels(text, &variables, prologue)
+}
+
+/// Puts `variables` at the head of an object that has kernels, and at the start of each the instructions that `prologue` makes of
+/// what stands between its name and its body. None where a kernel has a form that isn't known, and Some(None) where there is none.
+pub(super) fn begin_kernels(
+    text: &str,
+    variables: &str,
+    prologue: impl Fn(&str) -> Option<String>,
+) -> Option<Option<String>> {
     const ENTRY: &str = ".entry ";
     if !text.contains(ENTRY) {
         return Some(None);
@@ -152,10 +165,7 @@ fn mark_regions(text: &str, linkage: &str) -> Option<Option<String>> {
     let preamble = text.find(PREAMBLE)? + PREAMBLE.len();
     let mut out = String::with_capacity(text.len() + 4096);
     out.push_str(&text[..preamble]);
-    let cache_bytes = size_of::<wire::Region>();
-    for variable in [format!(".u64 {REGION}"), format!(".b8 {CACHE}[{cache_bytes}]")] {
-        writeln!(out, "{linkage} .shared .align 8 {variable};").expect("a String takes everything");
-    }
+    out.push_str(variables);
     let mut rest = &text[preamble..];
     while let Some(at) = rest.find(ENTRY) {
         let head = &rest[at + ENTRY.len()..];

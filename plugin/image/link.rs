@@ -10,7 +10,7 @@ use super::fences::{self, Fences};
 use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
-use super::{Descriptor, Protocol, direct, heap, inject, team_state};
+use super::{Descriptor, Protocol, direct, heap, inject, team, team_state};
 use crate::abi::host;
 use crate::device::{Device, registry};
 use crate::driver::module::Linker;
@@ -42,6 +42,7 @@ pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<Linked> {
     let texts = weaken_fences(device, image, texts);
     let (texts, protocol, calls) = add_runtime(device, texts);
     let (texts, has_heap) = add_heap(device, image, texts);
+    let texts = if has_heap { share_teams(device, image, texts) } else { texts };
     let cache = env::settings().cache.as_deref().map(|folder| (Cache::new(folder), key(device, &texts)));
     let kept = cache.as_ref().and_then(|(cache, key)| cache.get(key));
     let module = match kept.map(|cubin| load(device, image, &cubin)).transpose()? {
@@ -232,6 +233,22 @@ fn add_heap<'a>(
     host::debug(|| format!("offload image {}: heap put into {objects} objects", image.name));
     texts.push(owned(heap::runtime(device.attrs.compute_capability).into()));
     (texts, true)
+}
+
+/// Moves what libgomp allocates as a team starts into shared memory.
+fn share_teams<'a>(device: &Device, image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
+    if !env::settings().ptx_passes.team || device.lowlat_pool() > team::MOST_DYNAMIC {
+        return texts;
+    }
+    let objects: Option<Vec<&str>> = texts.iter().map(|text| text.to_str().ok()).collect();
+    let shared = objects.and_then(|objects| team::share(&objects));
+    host::debug(|| {
+        let place = if shared.is_some() { "shared memory" } else { "device memory, as they were" };
+        format!("offload image {}: team structures lie in {place}", image.name)
+    });
+    let Some(shared) = shared else { return texts };
+    let runtime = team::runtime(device.attrs.compute_capability).to_owned();
+    shared.into_iter().chain([runtime]).map(owned).collect()
 }
 
 /// A text that was made from C strings.

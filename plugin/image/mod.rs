@@ -15,6 +15,7 @@ pub mod names;
 pub mod prune;
 pub mod reach;
 pub mod symbols;
+pub mod team;
 pub mod team_state;
 pub mod tokens;
 
