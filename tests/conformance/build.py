@@ -35,6 +35,7 @@ class Toolchain:
     """The compilers, optionally those inside a root."""
 
     def __init__(self, version, launcher, root):
+        self.major = int(version)
         self.compilers = {"c": "gcc-" + version, "c++": "g++-" + version, "fortran": "gfortran-" + version}
         self.launcher = launcher
         self.root = root.resolve() if root else None
@@ -97,6 +98,9 @@ class Builder:
         arguments = ["-fmessage-length=0", "-fdiagnostics-plain-output", "-Wl,--no-as-needed", "-f" + model]
         arguments += ["-I" + self.toolchain.inside(path) for path in headers]
         arguments.append("-L" + self.toolchain.inside(self.out / "libcuda"))
+        if language == "fortran" and self.toolchain.major < 14:
+            # These do not link the device's library by themselves; GCC's harness does it so.
+            arguments.append("-foffload=-lgfortran")
         return self.toolchain.build(language, arguments + flags, sources, self.out / binary)
 
     def build_test(self, name, suite, plan):
@@ -113,7 +117,7 @@ class Builder:
         done = self.out / "bin" / (name + ".json")
         if done.exists():
             old = json.loads(done.read_text())
-            if entry.items() <= old.items():
+            if entry.items() <= old.items() and (old["binary"] or old["compile_failure"]):
                 return old
         error = self.compile(plan.language, plan.model, plan.flags, plan.sources, binary)
         entry["binary"] = binary if error is None else None

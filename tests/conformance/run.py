@@ -105,7 +105,13 @@ class Runner:
         self.manifest = json.loads((self.bundle / MANIFEST).read_text())
         self.env = {name: value for name, value in os.environ.items()
                     if not name.startswith(("OMP_", "GOMP_", "ACC_", "GOACC_"))}
-        self.probes = {name: self.probe(name) for name in self.manifest["probes"]}
+        probed = {name: self.probe(name) for name in self.manifest["probes"]}
+        self.probes = {name: outcome.status == 0 for name, outcome in probed.items()}
+        for name in ("device", "openacc"):
+            if not self.probes[name]:
+                # Without a device OpenMP tests run on the host, and most would pass all the same.
+                raise SystemExit("no program finds a device here: {} ends with status {}\n{}".format(
+                    self.manifest["probes"][name], probed[name].status, probed[name].output))
 
     def start(self, binary, model, env, timeout, files=()):
         """Run a program of the bundle."""
@@ -114,8 +120,8 @@ class Runner:
                            {**self.env, **device_type, **env}, timeout, files)
 
     def probe(self, name):
-        """Tell whether this machine has what the probe looks for."""
-        return self.start(self.manifest["probes"][name], PROBES[name][0], {}, self.timeout).status == 0
+        """Run the program that tells whether this machine has what some tests need."""
+        return self.start(self.manifest["probes"][name], PROBES[name][0], {}, self.timeout)
 
     def not_run(self, test):
         """Return (status, reason) of a test that cannot be run here, or None."""
@@ -157,10 +163,6 @@ def main():
     # Tcl and Python agree on the meaning of the "[[" that Python warns about.
     warnings.simplefilter("ignore", FutureWarning)
     runner = Runner(options.bundle, options.launcher, options.timeout)
-    for needed in ("device", "openacc"):
-        if not runner.probes[needed]:
-            # Without a device OpenMP tests run on the host, and most would pass all the same.
-            raise SystemExit("no program finds a device here: {} fails".format(runner.manifest["probes"][needed]))
     tests = runner.manifest["tests"]
     results = []
     lock = threading.Lock()

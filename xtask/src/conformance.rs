@@ -29,8 +29,8 @@ const GPU_LIMIT: u32 = 30;
 const SIMULATOR_LIMIT: u32 = 300;
 /// Programs at once on a GPU, at most: more would wait for each other's turns.
 const GPU_WORKERS: usize = 8;
-/// `cargo xtask test` runs the first of so many tests, and so on: with compiling some five minutes on two cores.
-const PART: usize = 8;
+/// `cargo xtask test` runs the first of so many tests, and so on: with compiling two minutes on two idle processors.
+const PART: usize = 4;
 
 /// What the command line may say.
 #[derive(Clone, Debug, Default)]
