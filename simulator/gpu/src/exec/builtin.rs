@@ -39,6 +39,9 @@ pub(crate) fn call(cx: &mut Context<'_>, builtin: Builtin, site: &CallSite, mask
 
 fn malloc(cx: &mut Context<'_>, size: u64) -> u64 {
     let block = cx.grid.malloc(size);
+    if block == 0 {
+        return 0;
+    }
     if let Some(races) = &mut cx.block.races {
         races.forget(block, size);
     }

@@ -123,7 +123,9 @@ impl Races {
 
     /// `size` bytes at `addr` are new memory.
     pub fn forget(&mut self, addr: u64, size: u64) {
-        self.words.retain(|&word, _| word + 4 <= addr || word >= addr + size);
+        for word in (addr & !3..addr + size).step_by(4) {
+            self.words.remove(&word);
+        }
     }
 
     /// An ordinary access of `size` bytes; gives the one that it races with.
