@@ -14,7 +14,7 @@ fn patterns(bits: u32, fraction: u32) -> Vec<u64> {
         vec![0, 1, 2, least - 1, least, least + 1, one - 1, one, one + 1, one + (1 << (fraction - 1))];
     list.extend([infinity - 1, infinity, infinity + (1 << (fraction - 1))]);
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    for _ in 0..40 {
+    for _ in 0..16 {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         list.push(state >> 13 & (ones >> 1));
         // One near 1, where sums cancel.

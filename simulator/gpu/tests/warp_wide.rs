@@ -20,6 +20,14 @@ fn a_shuffle_reads_another_lane() {
 }
 
 #[test]
+fn a_shuffle_from_one_lane_is_within_the_segment_for_all() {
+    let body = "shfl.sync.idx.b32 %r1|%p0, %lane, 37, 31, -1; selp.u32 %r0, %r1, 99, %p0;";
+    assert_eq!(run(body), lanes(|_| 5));
+    let body = "mov.u32 %r0, 77; setp.gt.u32 %p1, %lane, 3; @%p1 shfl.sync.idx.b32 %r0|%p0, %lane, 9, 31, 0xfffffff0;";
+    assert_eq!(run(body), lanes(|l| if l > 3 { 9 } else { 77 }));
+}
+
+#[test]
 fn a_shuffle_stays_in_its_segment() {
     // Width 8: the segment mask is 0x18.
     assert_eq!(run("shfl.sync.idx.b32 %r0, %lane, 3, 0x181f, -1;"), lanes(|l| l & 24 | 3));

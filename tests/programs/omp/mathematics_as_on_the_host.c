@@ -31,7 +31,7 @@ static const char *const names[] = { FUNCTIONS (NAME) };
 static const char *const names_f[] = { FUNCTIONS_F (NAME) };
 enum { DOUBLES = 0 FUNCTIONS (COUNT), FLOATS = 0 FUNCTIONS_F (COUNT), ARGUMENTS = 64 };
 
-#pragma omp declare target
+#pragma omp begin declare target
 static double
 call (int function, double x, double y)
 {

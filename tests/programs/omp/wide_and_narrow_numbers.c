@@ -28,7 +28,7 @@ struct results {
   struct bits bits;
 };
 
-#pragma omp declare target
+#pragma omp begin declare target
 /* The seed keeps all from being folded into constants. */
 static __attribute__ ((noipa)) void
 compute (struct results *r, long long seed)

@@ -98,6 +98,15 @@ fn shuffle(cx: &mut Context<'_>, i: &Inst, mask: u32, members: u32, kind: Shuffl
         values.map(|value| value as u32)
     };
     let (b, c) = (cx.read::<u32>(i.b), cx.read::<u32>(i.c));
+    let (source, whole) = (b[0], c[0]);
+    if kind == Shuffle::Idx && whole & 0x1f1f == 31 && b.iter().zip(c).all(|pair| pair == (&source, &whole)) {
+        // All lanes get one lane's value: what GCC's code does behind everything that it has one lane do.
+        cx.write::<u32>(i.d, mask, &[values[source as usize % LANES]; LANES]);
+        if predicate != 0 {
+            cx.write_predicate(crate::ir::Slot::frame(predicate as usize), mask, FULL);
+        }
+        return Flow::Next;
+    }
     let (mut out, mut inside) = ([0; LANES], [false; LANES]);
     for lane in 0..LANES {
         let (source, valid) = shuffle_source(kind, lane as u32, b[lane], c[lane]);
