@@ -124,8 +124,10 @@ impl Pool {
     /// When there is no memory and nobody will give any back.
     pub fn wait_for(&self, device: &Device, threads: u64) -> Result<Stacks> {
         loop {
+            // Before the attempt: those that are given back meanwhile may be what it takes.
+            let are_coming = self.are_coming(device);
             match self.take(device, threads) {
-                Err(Error::OutOfMemory { .. }) if self.are_coming(device) => {
+                Err(Error::OutOfMemory { .. }) if are_coming => {
                     // For a while only: those who have some may come to wait for a block that this thread serves.
                     let wait = self.given_back.wait_timeout(self.lock(), LOOK);
                     drop(wait.unwrap_or_else(PoisonError::into_inner));

@@ -21,6 +21,10 @@ use crate::reverse::region;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long the end of the program waits for regions. One of them may wait for the host, which does no more.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// One device's regions that nobody waits for.
 pub struct Tasks {
@@ -76,13 +80,13 @@ impl Running {
         self.ended || self.region.queue.has_ended()
     }
 
-    /// Whether it has ended and made no requests.
+    /// Whether it has ended, and none of the program's code has to run for that.
     pub fn is_done(&self) -> bool {
-        self.region.requests.is_none() && self.has_ended()
+        self.has_ended() && self.region.requests.as_ref().is_none_or(|requests| requests.is_quiet())
     }
 
-    /// Whether it needs a thread that may run the program's code: for a request that a quick look finds, or to end, when a helper may
-    /// still be in a block of its.
+    /// Whether it needs a thread that may run the program's code, or wait for it: for a request that a quick look finds, or to end, and is
+    /// not done.
     pub fn needs_service(&self) -> bool {
         self.region.requests.as_ref().is_some_and(|requests| requests.glance() || self.has_ended())
     }
@@ -153,11 +157,10 @@ impl Tasks {
         device: &'static Device,
         ready: Ready,
     ) -> Result<std::result::Result<Running, Ready>> {
-        let name = Arc::clone(&ready.plan.kernel.name);
-        let stacks = match device.launch.stacks.take(device, ready.plan.stacks()) {
-            Err(Error::OutOfMemory { .. }) if device.launch.stacks.are_coming(device) => {
-                return Ok(Err(ready));
-            }
+        let (name, pool) = (Arc::clone(&ready.plan.kernel.name), &device.launch.stacks);
+        let are_coming = pool.are_coming(device);
+        let stacks = match pool.take(device, ready.plan.stacks()) {
+            Err(Error::OutOfMemory { .. }) if are_coming => return Ok(Err(ready)),
             stacks => stacks?,
         };
         let Ready { plan, queue, task } = ready;
@@ -288,7 +291,7 @@ impl Tasks {
     pub(super) fn fail(&self, error: Error) {
         let mut state = self.lock();
         let closing = state.closing;
-        state.failure = Some(error.clone());
+        state.failure = Some(if closing { error.clone() } else { Error::Lost });
         self.ended.notify_all();
         drop(state);
         if !closing && !error.is_quiet() {
@@ -296,17 +299,18 @@ impl Tasks {
         }
     }
 
-    /// Waits at the end of the program until all regions have ended, as they would have with libgomp's own plugin. Not for those
-    /// that may make requests: libgomp holds its device lock, which it needs to serve them.
+    /// Waits at the end of the program until all regions have ended, as they would have with libgomp's own plugin, but no longer than
+    /// [`GRACE`]. Not for those that may make requests: libgomp holds its device lock, which it needs to serve them.
     ///
     /// # Errors
     /// Why the crew has failed.
     pub fn wait_for_end(&self) -> Result<()> {
         let mut state = self.lock();
         state.closing = true;
-        while state.outstanding > 0 && state.requesting == 0 && state.failure.is_none() {
-            state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+        let goes_on =
+            |state: &mut State| state.outstanding > 0 && state.requesting == 0 && state.failure.is_none();
+        let waited = self.ended.wait_timeout_while(state, GRACE, goes_on);
+        state = waited.unwrap_or_else(PoisonError::into_inner).0;
         state.closing = false;
         state.failure.clone().filter(|error| !error.is_quiet()).map_or(Ok(()), Err)
     }

@@ -179,7 +179,7 @@ impl Watch {
     fn ask_driver(&mut self) -> Result<()> {
         for Running { region, ended, .. } in &mut self.regions {
             let done = self.device.driver.query_stream(region.queue.stream);
-            *ended = done.map_err(|error| self.device.kernel_failed(&region.kernel.name, error.into()))?;
+            *ended |= done.map_err(|error| self.device.kernel_failed(&region.kernel.name, error.into()))?;
         }
         Ok(())
     }

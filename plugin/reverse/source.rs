@@ -32,6 +32,8 @@ pub trait Source: Send {
     fn has_request(&self) -> bool;
     /// The same by a quick look, which [`serve_one`](Self::serve_one) follows. It may miss a request, but not for ever.
     fn glance(&self) -> bool;
+    /// Whether, after the region's end, there is no request left and no other thread is in a block of its.
+    fn is_quiet(&self) -> bool;
     /// The word that a stream wait watches, which every request changes.
     fn word(&self) -> &'static dyn WaitWord;
     /// Enqueues a wait until the word changes.
@@ -117,6 +119,11 @@ impl Source for SlotSource {
 
     fn glance(&self) -> bool {
         self.has_request()
+    }
+
+    fn is_quiet(&self) -> bool {
+        // Each request is waited for.
+        true
     }
 
     fn word(&self) -> &'static dyn WaitWord {
@@ -233,6 +240,10 @@ impl Source for RingSource {
 
     fn glance(&self) -> bool {
         self.window.glance()
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.offer.is_none() && !self.window.has_request()
     }
 
     fn word(&self) -> &'static dyn WaitWord {

@@ -43,13 +43,20 @@ pub struct Context {
 
 thread_local! {
     /// Never dropped: exit runs the destructors of thread-local storage first, and libgomp's exit handler
-    /// still uses the driver after them. A thread that ends leaves a few bytes.
+    /// still uses the driver after them. An empty stack has no memory, so that a thread that ends leaves none behind.
     static STACK: RefCell<ManuallyDrop<Vec<CUcontext>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 /// Runs `f` on this thread's stack of contexts.
 fn with_stack<R>(f: impl FnOnce(&mut Vec<CUcontext>) -> R) -> R {
-    STACK.with(|stack| f(&mut stack.borrow_mut()))
+    STACK.with(|stack| {
+        let mut stack = stack.borrow_mut();
+        let result = f(&mut stack);
+        if stack.is_empty() {
+            **stack = Vec::new();
+        }
+        result
+    })
 }
 
 impl Context {
