@@ -126,15 +126,20 @@ fn before_sm_70_fences_and_volatile_accesses_do_the_same() {
 }
 
 #[test]
-fn the_heap_orders_for_the_device_alone_and_waits_for_nothing() {
-    for (architecture, fence) in [(30, "membar.gl;"), (70, "fence.acq_rel.gpu;")] {
-        let text = text(HEAP, architecture);
-        assert!(count(&text, fence) > 0, "sm_{architecture}: no {fence}");
+fn the_heap_orders_for_the_device_and_a_teams_memory_for_the_block_and_neither_waits() {
+    for (name, architecture, fence) in [
+        (HEAP, 30, "membar.gl;"),
+        (HEAP, 70, "fence.acq_rel.gpu;"),
+        (TEAM, 30, "membar.cta;"),
+        (TEAM, 70, "membar.cta;"),
+    ] {
+        let text = text(name, architecture);
+        assert!(count(&text, fence) > 0, "{name}.sm_{architecture}: no {fence}");
         let fences = count(&text, "membar.") + count(&text, "fence.");
-        assert_eq!(fences, count(&text, fence), "sm_{architecture}: another fence than {fence}");
+        assert_eq!(fences, count(&text, fence), "{name}.sm_{architecture}: another fence than {fence}");
         // Of 64-bit atomics sm_30 has neither `and` nor `or` (PTX ISA, atom).
         for other in ["nanosleep", "bar.(sync|red|warp)", ".b64 R, M, R;"] {
-            assert_eq!(count(&text, other), 0, "sm_{architecture}: {other}");
+            assert_eq!(count(&text, other), 0, "{name}.sm_{architecture}: {other}");
         }
     }
 }

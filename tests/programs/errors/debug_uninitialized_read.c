@@ -1,7 +1,7 @@
 // boomerang: checks: a read of device memory that nobody has written is reported, with the allocation
 // boomerang: flags: -g
 // boomerang: on: sim
-// boomerang: env: BOOMERANG_SIM_CHECK=uninitialized
+// boomerang: env: BOOMERANG_SIM_CHECK=uninitialized BOOMERANG_POOL=off
 // boomerang: exit: failure
 // boomerang: stderr: : read of uninitialized memory$
 // boomerang: stderr: ^  at [^ ]*debug_uninitialized_read\.c:19 in 

@@ -1,12 +1,13 @@
 // boomerang: checks: an access to freed memory is reported with who allocated and who freed it
 // boomerang: flags: -g
 // boomerang: on: sim
+// boomerang: env: BOOMERANG_POOL=off
 // boomerang: exit: failure
 // boomerang: stderr: illegal address \(use after free\)$
-// boomerang: stderr: ^  at [^ ]*debug_use_after_free\.c:24 in 
+// boomerang: stderr: ^  at [^ ]*debug_use_after_free\.c:25 in 
 // boomerang: stderr: ^  8 bytes write at 0x[0-9a-f]+, 80 bytes inside device memory of device 0: 800 bytes at 0x
-// boomerang: stderr: ^  allocated by omp_target_alloc in main, [^ ]*debug_use_after_free\.c:19$
-// boomerang: stderr: ^  freed by omp_target_free in drop, [^ ]*debug_use_after_free\.c:14$
+// boomerang: stderr: ^  allocated by omp_target_alloc in main, [^ ]*debug_use_after_free\.c:20$
+// boomerang: stderr: ^  freed by omp_target_free in drop, [^ ]*debug_use_after_free\.c:15$
 #include "../check.h"
 #include <omp.h>
 
