@@ -172,7 +172,8 @@ pub const VARIABLES: &[Variable] = &[
         help: "The most registers that device code may use for each GPU thread. With fewer of them more teams fit on a multiprocessor at \
                once, but values that find no register go through memory. It holds for all device code of the program.",
         apply: |settings, value| {
-            settings.jit.registers = Some(value.trim().parse().ok().filter(|most| (16..=255).contains(most))?);
+            settings.jit.registers =
+                Some(value.trim().parse().ok().filter(|most| (16..=255).contains(most))?);
             Some(())
         },
     },

@@ -196,7 +196,8 @@ fn is_short<T>(result: &std::result::Result<T, CudaError>) -> bool {
 /// for the host, which may wait for us.
 fn release_all(device: &Device) -> bool {
     let started = Instant::now();
-    let hopeless = || device.reverse.under_service() > 0 || device.is_lost() || started.elapsed() > LONGEST_WAIT;
+    let hopeless =
+        || device.reverse.under_service() > 0 || device.is_lost() || started.elapsed() > LONGEST_WAIT;
     let released = device.launch.running.when_none(hopeless, || {
         device.launch.release_memory(&device.memory);
         give_to_driver(device, Pool::drain)
