@@ -92,6 +92,8 @@ pub(crate) struct Join {
 
 /// How many views a warp keeps; a power of two.
 pub(crate) const VIEWS: usize = 16;
+/// Bytes of memory that count as one place of which a lane may hold a lock.
+const LINE: u64 = 64;
 /// How many updates a warp remembers.
 const UPDATES: usize = 8;
 
@@ -117,7 +119,7 @@ pub(crate) struct Warp {
     pub exchange: [u64; LANES],
     /// Turns in a row in which every split only looked at memory.
     pub idle_turns: u32,
-    /// The latest successful atomic updates, by address and lane: a lock that a lane of this warp may hold.
+    /// The latest successful atomic updates, by [`LINE`] and lane: a lock that a lane of this warp may hold.
     updates: [(u64, u32); UPDATES],
     next_update: usize,
 }
@@ -166,6 +168,7 @@ impl Warp {
 
     /// Remembers an update.
     pub fn note_update(&mut self, addr: u64, lane: u32) {
+        let addr = addr / LINE;
         if let Some(update) = self.updates.iter_mut().find(|u| u.0 == addr) {
             update.1 = lane;
             return;
@@ -174,8 +177,10 @@ impl Warp {
         self.next_update += 1;
     }
 
-    /// Whether the lane that updated `addr` last waits for others.
+    /// Whether the lane that last updated `addr`, or what is in a line with it, waits for others. A ticket lock has the tickets' counter
+    /// beside the word that its waiters watch.
     pub fn updater_waits(&self, addr: u64) -> bool {
+        let addr = addr / LINE;
         let running = self.splits.iter().fold(0, |all, s| all | s.mask);
         let waiting = self.live & !running;
         self.updates.iter().any(|&(a, lane)| a == addr && waiting >> lane & 1 == 1)
