@@ -119,7 +119,7 @@ pub(crate) struct Warp {
     pub exchange: [u64; LANES],
     /// Turns in a row in which every split only looked at memory.
     pub idle_turns: u32,
-    /// The latest successful atomic updates, by [`LINE`] and lane: a lock that a lane of this warp may hold.
+    /// The latest successful atomic updates, by [`LINE`], with the lanes that made them: a lock that a lane of this warp may hold.
     updates: [(u64, u32); UPDATES],
     next_update: usize,
 }
@@ -170,20 +170,20 @@ impl Warp {
     pub fn note_update(&mut self, addr: u64, lane: u32) {
         let addr = addr / LINE;
         if let Some(update) = self.updates.iter_mut().find(|u| u.0 == addr) {
-            update.1 = lane;
+            update.1 |= 1 << lane;
             return;
         }
-        self.updates[self.next_update % UPDATES] = (addr, lane);
+        self.updates[self.next_update % UPDATES] = (addr, 1 << lane);
         self.next_update += 1;
     }
 
-    /// Whether the lane that last updated `addr`, or what is in a line with it, waits for others. A ticket lock has the tickets' counter
+    /// Whether a lane that has updated `addr`, or what is in a line with it, waits for others. A ticket lock has the tickets' counter
     /// beside the word that its waiters watch.
     pub fn updater_waits(&self, addr: u64) -> bool {
         let addr = addr / LINE;
         let running = self.splits.iter().fold(0, |all, s| all | s.mask);
         let waiting = self.live & !running;
-        self.updates.iter().any(|&(a, lane)| a == addr && waiting >> lane & 1 == 1)
+        self.updates.iter().any(|&(line, lanes)| line == addr && waiting & lanes != 0)
     }
 
     /// Removes `lanes` from all joins and frames that they owe, from `join` of `frame` outwards; who waited only for them goes on.
