@@ -214,6 +214,8 @@ pub(crate) struct Program {
     pub globals: HashMap<String, Global>,
     /// Bytes of statically allocated shared memory; dynamic shared memory follows.
     pub static_shared: u32,
+    /// Bytes of each thread's local memory that are the module's variables; the kernel's follow.
+    pub static_local: u32,
     /// Address of function 0.
     pub code_base: u64,
     pub objects: Vec<crate::Object>,

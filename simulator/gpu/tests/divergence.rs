@@ -116,3 +116,13 @@ fn predicated_instructions_leave_the_other_lanes_alone() {
     let out = Gpu::new().transform(&kernel(body), shape(1, 6), &[0u32; 6]);
     assert_eq!(out, [6, 6, 6, 8, 9, 10]);
 }
+
+#[test]
+fn lanes_take_turns_at_a_ticket_lock_whose_holder_has_left_the_loop() {
+    let body = "atom.global.add.u32 %r1, [%data], 1;
+        WAIT: ld.acquire.gpu.global.u32 %r2, [%data+4]; setp.ne.u32 %p1, %r2, %r1; @%p1 bra WAIT;
+        ld.global.u32 %r3, [%data+8]; add.u32 %r3, %r3, 1; st.global.u32 [%data+8], %r3;
+        add.u32 %r2, %r2, 1; st.release.gpu.global.u32 [%data+4], %r2;";
+    let out = Gpu::new().transform(&kernel(body), shape(1, 32), &[0u32; 4]);
+    assert_eq!(out[..3], [32, 32, 32]);
+}

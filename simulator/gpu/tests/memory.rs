@@ -150,3 +150,20 @@ fn dynamic_shared_memory_follows_the_static() {
     let out = Gpu::new().transform(&text, shape, &[0u32; 64]);
     assert_eq!(out, (256..320).collect::<Vec<u32>>());
 }
+
+#[test]
+fn a_local_variable_of_the_module_is_each_threads_own_and_all_functions_see_it() {
+    let text = format!(
+        ".local .align 8 .u64 mine; .local .u32 other;
+         .func bump {{ .local .u64 x; .reg .u64 %v, %a; cvta.local.u64 %a, mine; ld.u64 %v, [%a]; add.u64 %v, %v, 5;
+             st.local.u64 [x], 99; st.local.u64 [mine], %v; ret; }}
+         {}",
+        kernel(
+            ".local .u32 y; cvt.u64.u32 %x1, %id; st.local.u64 [mine], %x1; st.local.u32 [other], 7; st.local.u32 [y], 8;
+             call bump; call bump; ld.local.u32 %r1, [mine]; ld.local.u32 %r2, [y]; add.u32 %r1, %r1, %r2;
+             st.global.u32 [%at], %r1;"
+        )
+    );
+    let out = Gpu::new().transform(&text, shape(1, 64), &[0u32; 64]);
+    assert_eq!(out, (0..64).map(|n| n + 18).collect::<Vec<u32>>());
+}

@@ -80,8 +80,8 @@ impl Frames {
             join: NONE,
             inside: mask,
             returned: 0,
-            local_base: 0,
-            local_top: code.local_size,
+            local_base: program.static_local,
+            local_top: program.static_local + code.local_size,
             tops: None,
         };
         Frames { program, frames: vec![first], free: Vec::new() }

@@ -94,6 +94,8 @@ pub(crate) struct Join {
 
 /// How many views a warp keeps; a power of two.
 pub(crate) const VIEWS: usize = 16;
+/// Bytes of memory that count as one place of which a lane may hold a lock.
+const LINE: u64 = 64;
 /// How many updates a warp remembers.
 const UPDATES: usize = 8;
 
@@ -121,7 +123,7 @@ pub(crate) struct Warp {
     pub last_barrier: Option<(u32, u32)>,
     /// Turns in a row in which every split only looked at memory.
     pub idle_turns: u32,
-    /// The latest successful atomic updates, by address and lane: a lock that a lane of this warp may hold.
+    /// The latest successful atomic updates, by address, with the lanes that made them: a lock that a lane of this warp may hold.
     updates: [(u64, u32); UPDATES],
     next_update: usize,
 }
@@ -172,23 +174,24 @@ impl Warp {
     /// Remembers an update.
     pub fn note_update(&mut self, addr: u64, lane: u32) {
         if let Some(update) = self.updates.iter_mut().find(|u| u.0 == addr) {
-            update.1 = lane;
+            update.1 |= 1 << lane;
             return;
         }
-        self.updates[self.next_update % UPDATES] = (addr, lane);
+        self.updates[self.next_update % UPDATES] = (addr, 1 << lane);
         self.next_update += 1;
     }
 
     /// Whether one of its latest updates was of `addr`.
     pub fn has_updated(&self, addr: u64) -> bool {
-        self.updates.iter().any(|&(a, _)| a == addr)
+        self.updates.iter().any(|&(updated, _)| updated == addr)
     }
 
-    /// Whether the lane that updated `addr` last waits for others.
+    /// Whether a lane that has updated `addr`, or what is in a line with it, waits for others. A ticket lock has the tickets' counter
+    /// beside the word that its waiters watch.
     pub fn updater_waits(&self, addr: u64) -> bool {
         let running = self.splits.iter().fold(0, |all, s| all | s.mask);
         let waiting = self.live & !running;
-        self.updates.iter().any(|&(a, lane)| a == addr && waiting >> lane & 1 == 1)
+        self.updates.iter().any(|&(updated, lanes)| updated / LINE == addr / LINE && waiting & lanes != 0)
     }
 
     /// Removes `lanes` from all joins and frames that they owe, from `join` of `frame` outwards; who waited only for them goes on.

@@ -63,17 +63,20 @@ pub(crate) fn lower(
     for function in &program.functions {
         functions.push(lower_function(program, function, &objects, placement, &mut files, checks)?);
     }
-    check_shared(program, &objects, placement)?;
+    check_sizes(program, &objects, placement)?;
+    let static_local = placement.local_size.next_multiple_of(16) as u32;
     let needs = stack_needs(&functions);
     let kernels = program.functions.iter().zip(0u32..).filter(|(f, _)| f.entry && f.body.is_some());
-    let kernels =
-        kernels.map(|(f, index)| kernel(f, index, &functions[index as usize], needs[index as usize]));
+    let kernels = kernels.map(|(f, index)| {
+        kernel(f, index, &functions[index as usize], needs[index as usize] + u64::from(static_local))
+    });
     let kernels = kernels.collect();
     Ok(ir::Program {
         functions,
         kernels,
         globals: placement.globals(program),
         static_shared: placement.shared_size as u32,
+        static_local,
         code_base: placement.code_base,
         objects,
         files: files.names,
@@ -110,9 +113,13 @@ fn unsupported(objects: &[Object], module: u32, line: u32, what: String) -> Load
 /// The most bytes of shared memory of a block, in compute capability 9.0 (CUDA C++ Programming Guide, technical specifications).
 const SHARED_LIMIT: u64 = 227 << 10;
 
-fn check_shared(program: &Program, objects: &[Object], placement: &Placement) -> Result<(), LoadError> {
-    let largest = program.variables.iter().filter(|v| v.space == Space::Shared).max_by_key(|v| v.size());
-    match largest {
+fn check_sizes(program: &Program, objects: &[Object], placement: &Placement) -> Result<(), LoadError> {
+    let largest = |space| program.variables.iter().filter(|v| v.space == space).max_by_key(|v| v.size());
+    if let (Some(variable), true) = (largest(Space::Local), placement.local_size > LOCAL_LIMIT) {
+        let what = format!("local variables of more than {LOCAL_LIMIT} bytes in all, `{}`", variable.name);
+        return Err(unsupported(objects, variable.module, variable.span.line, what));
+    }
+    match largest(Space::Shared) {
         Some(variable) if placement.shared_size > SHARED_LIMIT => {
             let what =
                 format!("shared variables of more than {SHARED_LIMIT} bytes in all, `{}`", variable.name);

@@ -3,7 +3,7 @@
 use super::function::{Lowered, Lowering, register_bytes};
 use crate::exec::load_store::local_address;
 use crate::exec::{half, moves};
-use crate::ir::{Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Slot};
+use crate::ir::{Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, Slot};
 use boomerang_ptx::ast::*;
 
 /// Where a result goes.
@@ -84,11 +84,8 @@ impl Lowering<'_> {
         let address = match symbol {
             Symbol::Function(id) => super::code_address(self.program, self.placement, id),
             Symbol::Variable(id) => {
-                let window = match self.program.variables[id.index()].space {
-                    Space::Shared if generic => SHARED_WINDOW,
-                    _ => 0,
-                };
-                window + self.placement.addresses[id.index()]
+                let space = self.program.variables[id.index()].space;
+                self.placement.addresses[id.index()] + if generic { super::place::window(space) } else { 0 }
             }
             Symbol::Local(id) if self.body.variables[id.index()].space == Space::Local => {
                 let offset = (self.variables[id.index()] as u64).wrapping_add(offset as u64);

@@ -1,7 +1,7 @@
 //! Where variables lie, and what is in them at first.
 
 use crate::Actor;
-use crate::ir::{CODE_STEP, CODE_WINDOW, SHARED_WINDOW};
+use crate::ir::{CODE_STEP, CODE_WINDOW, LOCAL_WINDOW, SHARED_WINDOW};
 use crate::mem::{AccessError, Memory, OutOfMemory};
 use crate::module::Global;
 use boomerang_ptx::Program;
@@ -14,10 +14,12 @@ static NEXT_CODE: AtomicU64 = AtomicU64::new(0);
 
 /// The addresses of a program's variables and functions.
 pub(crate) struct Placement {
-    /// For each variable: its device address, or its offset in shared memory.
+    /// For each variable: its device address, or its offset in shared or local memory.
     pub addresses: Vec<u64>,
     /// Bytes of statically allocated shared memory.
     pub shared_size: u64,
+    /// Bytes at the start of each thread's local memory that the module's variables take.
+    pub local_size: u64,
     /// Address of function 0.
     pub code_base: u64,
     /// The device memory that holds the others; freed with the module.
@@ -31,24 +33,21 @@ impl Placement {
         let mut placement = Placement {
             addresses: vec![0; program.variables.len()],
             shared_size: 0,
+            local_size: 0,
             code_base: CODE_WINDOW + NEXT_CODE.fetch_add(code_size, Ordering::Relaxed),
             allocations: Vec::new(),
         };
-        let shared = |v: &&(usize, &Variable)| v.1.space == Space::Shared;
         let variables: Vec<_> = program.variables.iter().enumerate().collect();
-        let mut end = 0u64;
-        for (index, variable) in variables.iter().filter(shared) {
-            let align = u64::from(variable.align.max(1));
-            placement.addresses[*index] = end.checked_next_multiple_of(align).unwrap_or(u64::MAX);
-            end = placement.addresses[*index].saturating_add(variable.size());
-        }
+        let shared = |v: &&(usize, &Variable)| v.1.space == Space::Shared;
+        let mut end = placement.line_up(variables.iter().filter(shared));
+        placement.local_size = placement.line_up(variables.iter().filter(|v| v.1.space == Space::Local));
         // Dynamic shared memory comes last; all unsized arrays begin there.
         end = end.checked_next_multiple_of(16).unwrap_or(u64::MAX);
         for (index, _) in variables.iter().filter(shared).filter(|v| v.1.size() == 0) {
             placement.addresses[*index] = end;
         }
         placement.shared_size = end;
-        for (index, variable) in variables.iter().filter(|v| !shared(v)) {
+        for (index, variable) in variables.iter().filter(|v| in_device_memory(v.1)) {
             match memory.alloc_device(device, variable.size().max(1), variable.align.max(1).into()) {
                 Ok(address) => {
                     placement.addresses[*index] = address;
@@ -66,6 +65,15 @@ impl Placement {
         Ok(placement)
     }
 
+    /// Gives variables offsets, one behind the other; the end of the last.
+    fn line_up<'v>(&mut self, variables: impl Iterator<Item = &'v (usize, &'v Variable)>) -> u64 {
+        variables.fold(0, |end: u64, (index, variable)| {
+            let at = end.checked_next_multiple_of(variable.align.max(1).into()).unwrap_or(u64::MAX);
+            self.addresses[*index] = at;
+            at.saturating_add(variable.size())
+        })
+    }
+
     /// Gives the device memory back.
     pub fn free(&self, memory: &Memory) {
         for &address in &self.allocations {
@@ -75,8 +83,22 @@ impl Placement {
 
     /// The variables in device memory, by name.
     pub fn globals(&self, program: &Program) -> HashMap<String, Global> {
-        let placed = program.variables.iter().zip(&self.addresses).filter(|(v, _)| v.space != Space::Shared);
+        let placed = program.variables.iter().zip(&self.addresses).filter(|(v, _)| in_device_memory(v));
         placed.map(|(v, &address)| (v.name.clone(), Global { address, size: v.size() })).collect()
+    }
+}
+
+/// Whether there is one for the device, rather than one for each block or thread.
+fn in_device_memory(variable: &Variable) -> bool {
+    !matches!(variable.space, Space::Shared | Space::Local)
+}
+
+/// Where a variable's space begins among the generic addresses.
+pub(super) fn window(space: Space) -> u64 {
+    match space {
+        Space::Shared => SHARED_WINDOW,
+        Space::Local => LOCAL_WINDOW,
+        _ => 0,
     }
 }
 
@@ -87,7 +109,7 @@ pub(crate) fn initialize(
     memory: &Memory,
 ) -> Result<(), AccessError> {
     for (index, variable) in program.variables.iter().enumerate() {
-        if variable.space == Space::Shared || variable.initializer.is_empty() {
+        if !in_device_memory(variable) || variable.initializer.is_empty() {
             continue;
         }
         let bytes = image(program, placement, variable);
@@ -130,8 +152,8 @@ fn symbol_address(program: &Program, placement: &Placement, symbol: Symbol, gene
     match symbol {
         Symbol::Function(id) => super::code_address(program, placement, id),
         Symbol::Variable(id) => {
-            let shared = program.variables[id.index()].space == Space::Shared;
-            placement.addresses[id.index()] + if shared && generic { SHARED_WINDOW } else { 0 }
+            let window = if generic { window(program.variables[id.index()].space) } else { 0 };
+            placement.addresses[id.index()] + window
         }
         // The parser takes only symbols of the module in an initialiser.
         Symbol::Local(_) | Symbol::Parameter(_) | Symbol::Return(_) => 0,

@@ -259,7 +259,9 @@ impl<'a> Parser<'a> {
         match self.token.dotted() {
             Some("func" | "entry") => self.function(linkage, start),
             Some(word) => match Space::from_word(word) {
-                Some(Space::Global | Space::Const | Space::Shared) => self.module_variable(linkage, start),
+                Some(Space::Global | Space::Const | Space::Shared | Space::Local) => {
+                    self.module_variable(linkage, start)
+                }
                 _ => Err(self.error("a directive of module scope")),
             },
             None => Err(self.error("a directive of module scope")),
