@@ -327,7 +327,7 @@ fn a_call_blocked_by_a_kernel_that_only_polls_is_a_deadlock() {
 #[test]
 fn a_call_blocked_by_a_kernel_that_works_is_no_deadlock() {
     let name = "a_call_blocked_by_a_kernel_that_works_is_no_deadlock";
-    if passed_in_child(name, &[("BOOMERANG_SIM_DEADLOCK_MS", "100")]) {
+    if passed_in_child(name, &[("BOOMERANG_SIM_DEADLOCK_MS", "500")]) {
         return;
     }
     let kernels = Kernels::load();
@@ -336,7 +336,7 @@ fn a_call_blocked_by_a_kernel_that_works_is_no_deadlock() {
     kernels.launch(c"work", 0, &[(&raw const word).cast()]);
     let free = || code!(cuMemFree_v2(memory));
     let later = || {
-        std::thread::sleep(std::time::Duration::from_millis(400));
+        std::thread::sleep(std::time::Duration::from_millis(1200));
         release(&words[0], 1);
     };
     assert_eq!(blocks(&kernels.context, free, later), (true, OK));

@@ -310,16 +310,29 @@ pub fn hold(stream: usize, word: &std::sync::atomic::AtomicU64) {
     ok!(cuStreamWaitValue64_v2(stream as Handle, address(word), 1, EQ));
 }
 
-/// Runs `call` on another thread of the same context: whether it is still blocked after `probe`; then calls
-/// `unblock` and returns the code of the call.
+/// Runs `call` on another thread of the same context: whether it blocks; then calls `unblock` and returns the code of the call.
+/// A thread blocks that sleeps for long. One that only waits for a processor does not, however busy the machine is.
 pub fn blocks(context: &Context, call: impl FnOnce() -> u32 + Send, unblock: impl FnOnce()) -> (bool, u32) {
     std::thread::scope(|scope| {
+        let (sender, receiver) = std::sync::mpsc::channel();
         let thread = scope.spawn(move || {
+            sender.send(std::fs::read_link("/proc/thread-self").unwrap()).unwrap();
             context.enter();
             call()
         });
-        let begin = Instant::now();
-        while !thread.is_finished() && begin.elapsed() < Duration::from_millis(150) {
+        let status = std::path::Path::new("/proc").join(receiver.recv().unwrap()).join("stat");
+        let sleeps = || {
+            let status = std::fs::read_to_string(&status).unwrap_or_default();
+            status.rsplit(')').next().is_some_and(|fields| fields.trim_start().starts_with('S'))
+        };
+        let (begin, mut awake) = (Instant::now(), Instant::now());
+        while !thread.is_finished()
+            && awake.elapsed() < Duration::from_millis(150)
+            && begin.elapsed() < Duration::from_secs(10)
+        {
+            if !sleeps() {
+                awake = Instant::now();
+            }
             std::thread::yield_now();
         }
         let blocked = !thread.is_finished();
