@@ -15,11 +15,7 @@ const REDIRECTED: [(&str, &str, &str); 2] =
 
 /// `heap.c` for a device of this compute capability, as `sm_` names it.
 pub fn runtime(compute_capability: u32) -> &'static str {
-    if compute_capability >= 70 {
-        include_str!("../../device-runtime/ptx/heap.sm_70.ptx")
-    } else {
-        include_str!("../../device-runtime/ptx/heap.sm_30.ptx")
-    }
+    device_object!("heap", compute_capability)
 }
 
 /// Why an image keeps the driver's heap.

@@ -38,19 +38,10 @@ enum Runtime {
 impl Runtime {
     /// The object for a device of this compute capability, as `sm_` names it.
     fn text(self, compute_capability: u32) -> &'static str {
-        macro_rules! pick {
-            ($name:literal) => {
-                if compute_capability >= 70 {
-                    include_str!(concat!("../../device-runtime/ptx/", $name, ".sm_70.ptx"))
-                } else {
-                    include_str!(concat!("../../device-runtime/ptx/", $name, ".sm_30.ptx"))
-                }
-            };
-        }
         match self {
-            Runtime::TargetExt => pick!("target_ext"),
-            Runtime::Calls => pick!("user_call"),
-            Runtime::PlainCalls => pick!("user_call_plain"),
+            Runtime::TargetExt => device_object!("target_ext", compute_capability),
+            Runtime::Calls => device_object!("user_call", compute_capability),
+            Runtime::PlainCalls => device_object!("user_call_plain", compute_capability),
         }
     }
 }

@@ -124,8 +124,7 @@ fn call_directly<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<C
     if !env::settings().ptx_passes.direct {
         return texts;
     }
-    let objects: Option<Vec<&str>> = texts.iter().map(|text| text.to_str().ok()).collect();
-    let rewritten = objects.and_then(|objects| direct::call_directly(&objects));
+    let rewritten = strs(&texts).and_then(|objects| direct::call_directly(&objects));
     let kernels = rewritten.as_ref().map_or(0, |(_, kernels)| *kernels);
     host::debug(|| format!("offload image {}: {kernels} kernels call their function directly", image.name));
     rewritten.map_or(texts, |(rewritten, _)| rewritten.into_iter().map(owned).collect())
@@ -137,7 +136,7 @@ fn reduce<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a,
         return (texts, true);
     }
     let pruned = || {
-        let objects: Vec<&str> = texts.iter().map(|text| text.to_str().ok()).collect::<Option<_>>()?;
+        let objects = strs(&texts)?;
         let variables = image.variables.iter().map(|name| name.to_str().ok());
         let names: Vec<&str> = variables.chain(LOOKED_UP.map(Some)).collect::<Option<_>>()?;
         let reach = Reach::of(&objects, &names)?;
@@ -160,12 +159,11 @@ fn reduce<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a,
 
 /// Gives each team its own number of teams and ICVs: kernels of the image may run at the same time.
 fn share_team_state<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
-    let objects: Option<Vec<&str>> = texts.iter().map(|text| text.to_str().ok()).collect();
-    let Some(shared) = objects.and_then(|objects| team_state::share(&objects)) else {
+    let Some(shared) = strs(&texts).and_then(|objects| team_state::share(&objects)) else {
         host::debug(|| format!("offload image {}: kernels share what libgomp keeps for teams", image.name));
         return texts;
     };
-    texts.into_iter().zip(shared).map(|(text, shared)| shared.map_or(text, owned)).collect()
+    replaced(texts, shared)
 }
 
 /// Gives the fences of libgomp's objects device scope.
@@ -210,13 +208,12 @@ fn weaken_fences<'a>(
 fn add_heap<'a>(
     device: &Device,
     image: &Descriptor<'_>,
-    mut texts: Vec<Cow<'a, CStr>>,
+    texts: Vec<Cow<'a, CStr>>,
 ) -> (Vec<Cow<'a, CStr>>, bool) {
     if !env::settings().ptx_passes.heap {
         return (texts, false);
     }
-    let objects: Option<Vec<&str>> = texts.iter().map(|text| text.to_str().ok()).collect();
-    let redirected = objects.ok_or(heap::Kept::UnknownForm).and_then(|objects| heap::redirect(&objects));
+    let redirected = strs(&texts).ok_or(heap::Kept::UnknownForm).and_then(|objects| heap::redirect(&objects));
     let redirected = match redirected {
         Ok(redirected) => redirected,
         Err(kept) => {
@@ -225,11 +222,7 @@ fn add_heap<'a>(
         }
     };
     let objects = redirected.iter().flatten().count();
-    for (text, redirected) in texts.iter_mut().zip(redirected) {
-        if let Some(redirected) = redirected {
-            *text = owned(redirected);
-        }
-    }
+    let mut texts = replaced(texts, redirected);
     host::debug(|| format!("offload image {}: heap put into {objects} objects", image.name));
     texts.push(owned(heap::runtime(device.attrs.compute_capability).into()));
     (texts, true)
@@ -240,8 +233,7 @@ fn share_teams<'a>(device: &Device, image: &Descriptor<'_>, texts: Vec<Cow<'a, C
     if !env::settings().ptx_passes.team || device.lowlat_pool() > team::MOST_DYNAMIC {
         return texts;
     }
-    let objects: Option<Vec<&str>> = texts.iter().map(|text| text.to_str().ok()).collect();
-    let shared = objects.and_then(|objects| team::share(&objects));
+    let shared = strs(&texts).and_then(|objects| team::share(&objects));
     host::debug(|| {
         let place = if shared.is_some() { "shared memory" } else { "device memory, as they were" };
         format!("offload image {}: team structures lie in {place}", image.name)
@@ -249,6 +241,16 @@ fn share_teams<'a>(device: &Device, image: &Descriptor<'_>, texts: Vec<Cow<'a, C
     let Some(shared) = shared else { return texts };
     let runtime = team::runtime(device.attrs.compute_capability).to_owned();
     shared.into_iter().chain([runtime]).map(owned).collect()
+}
+
+/// The texts as the passes take them; none where one isn't UTF-8.
+fn strs<'a>(texts: &'a [Cow<'_, CStr>]) -> Option<Vec<&'a str>> {
+    texts.iter().map(|text| text.to_str().ok()).collect()
+}
+
+/// The texts, each with what is to stand in its place if anything is.
+fn replaced<'a>(texts: Vec<Cow<'a, CStr>>, by: Vec<Option<String>>) -> Vec<Cow<'a, CStr>> {
+    texts.into_iter().zip(by).map(|(text, other)| other.map_or(text, owned)).collect()
 }
 
 /// A text that was made from C strings.
@@ -259,8 +261,7 @@ fn owned<'a>(text: String) -> Cow<'a, CStr> {
 /// Puts our device runtime in place of libgomp's, where the texts have the form for it and the user leaves it to us, and adds what the
 /// public device API needs. Also tells whether that is used: it knows no other protocol.
 fn add_runtime<'a>(device: &Device, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a, CStr>>, Protocol, bool) {
-    let objects: Option<Vec<&str>> = texts.iter().map(|text| text.to_str().ok()).collect();
-    let injected = objects.and_then(|objects| inject::inject(&objects));
+    let injected = strs(&texts).and_then(|objects| inject::inject(&objects));
     let Some(injected) = injected.filter(|injected| env::settings().ring || injected.calls()) else {
         return (texts, Protocol::Slot, false);
     };

@@ -1,5 +1,16 @@
 //! Offload images: what mkoffload put into the program, made into loaded modules.
 
+/// The PTX of an object of our device runtime, for a device of this compute capability, as `sm_` names it.
+macro_rules! device_object {
+    ($name:literal, $compute_capability:expr) => {
+        if $compute_capability >= 70 {
+            include_str!(concat!("../../device-runtime/ptx/", $name, ".sm_70.ptx"))
+        } else {
+            include_str!(concat!("../../device-runtime/ptx/", $name, ".sm_30.ptx"))
+        }
+    };
+}
+
 pub mod cache;
 pub mod descriptor;
 pub mod direct;

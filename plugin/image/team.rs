@@ -22,11 +22,7 @@ const NEWLIBS: &str = "__boomerang_team_nvptx_malloc";
 
 /// `team.c` for a device of this compute capability, as `sm_` names it.
 pub fn runtime(compute_capability: u32) -> &'static str {
-    if compute_capability >= 70 {
-        include_str!("../../device-runtime/ptx/team.sm_70.ptx")
-    } else {
-        include_str!("../../device-runtime/ptx/team.sm_30.ptx")
-    }
+    device_object!("team", compute_capability)
 }
 
 /// Rewrites the texts of an image whose calls of `malloc` go to our heap ([`super::heap::redirect`]), and adds copies; [`runtime`] is to

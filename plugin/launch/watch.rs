@@ -4,13 +4,13 @@
 use super::tasks::{Running, Tasks};
 use crate::abi::host;
 use crate::device::Device;
-use crate::driver::gate::Wake;
 use crate::driver::{ContextGuard, Event};
 use crate::error::Result;
 use crate::image::Protocol;
+use crate::reverse::helpers::{STACK_BYTES, VISIT};
 use crate::reverse::slot::WaitWord;
 use crate::reverse::source::{Source, enqueue_bell_wait, ring_at_end};
-use crate::reverse::wait::{FAULT_CHECK, Naps, SPIN, TURNS, spin_time};
+use crate::reverse::wait::{FAULT_CHECK, Naps, SPIN, TURNS, sleep, spin_time};
 use std::convert::Infallible;
 use std::ffi::c_void;
 use std::io;
@@ -18,11 +18,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Requests of a region that are served in one go, at most, before its end and other regions are looked at again.
-const VISIT: usize = 64;
-/// Bytes of a thread's stack, for the program's blocks: what a program's first thread usually has.
-const STACK_BYTES: usize = 8 << 20;
 
 /// Starts a thread that is on watch at once.
 ///
@@ -219,27 +214,19 @@ impl Watch {
     }
 
     fn sleep(&mut self) -> Result<()> {
-        let (device, driver, tasks) = (self.device, self.device.driver, self.tasks);
-        let shared = device.reverse.share(driver)?;
+        let (device, tasks) = (self.device, self.tasks);
+        let shared = device.reverse.share(device.driver)?;
         // Requests in the slot ring no bell.
         let in_slot =
             self.regions.iter().find(|running| running.region.kernel.requests == Some(Protocol::Slot));
         let slot = in_slot.and_then(|running| running.region.requests.as_deref());
         let word = slot.map_or(&shared.bell as &dyn WaitWord, Source::word);
         let ready = || tasks.has_news() || self.regions.iter().any(Running::may_need_a_look);
-        let block = || {
-            match slot {
-                Some(slot) => slot.enqueue_wait(shared.waits)?,
-                None => enqueue_bell_wait(device, shared, shared.waits)?,
-            }
-            driver.record_event(self.event, shared.waits)?;
-            driver.synchronize_event(self.event)
+        let enqueue = |waits| match slot {
+            Some(slot) => slot.enqueue_wait(waits),
+            None => enqueue_bell_wait(device, shared, waits),
         };
-        match device.gate.sleep(tasks.waiter, word, ready, block)? {
-            Wake::Look => {}
-            Wake::Closed => self.naps.take(),
-        }
-        Ok(())
+        sleep(device, (tasks.waiter, word), ready, enqueue, self.event, &mut self.naps)
     }
 }
 

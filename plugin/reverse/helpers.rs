@@ -7,11 +7,11 @@
 use super::items::Items;
 use super::region;
 use super::source::{enqueue_bell_wait, serve_from};
-use super::wait::{Naps, TURNS, spin_time};
+use super::wait::{Naps, TURNS, sleep, spin_time};
 use super::window::Window;
 use crate::abi::host;
 use crate::device::Device;
-use crate::driver::gate::{Gate, Wake};
+use crate::driver::gate::Gate;
 use crate::driver::{ContextGuard, Event};
 use crate::env;
 use crate::error::{Error, Result};
@@ -20,10 +20,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
-/// Requests that a helper serves in one visit, at most, before it looks after other regions.
-const VISIT: usize = 64;
-/// Bytes of a helper's stack: what a program's first thread usually has.
-const STACK_BYTES: usize = 8 << 20;
+/// Requests of a region that a thread of ours serves in one go, at most, before it looks after other regions.
+pub(crate) const VISIT: usize = 64;
+/// Bytes of the stack of a thread of ours, on which the program's blocks run: what a program's first thread usually has.
+pub(crate) const STACK_BYTES: usize = 8 << 20;
 
 /// One device's helpers.
 #[derive(Debug)]
@@ -194,15 +194,8 @@ impl Helper {
         let helpers = &device.reverse.helpers;
         let ready =
             || helpers.have_changed_since(changes) || offers.iter().any(|offer| offer.window.has_request());
-        let block = || {
-            enqueue_bell_wait(device, shared, shared.waits)?;
-            device.driver.record_event(event, shared.waits)?;
-            device.driver.synchronize_event(event)
-        };
-        if device.gate.sleep(helpers.waiter, &shared.bell, ready, block)? == Wake::Closed {
-            self.naps.take();
-        }
-        Ok(())
+        let enqueue = |waits| enqueue_bell_wait(device, shared, waits);
+        sleep(device, (helpers.waiter, &shared.bell), ready, enqueue, event, &mut self.naps)
     }
 }
 

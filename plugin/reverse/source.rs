@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 /// Whether the driver took what was to be enqueued.
-type Enqueued = std::result::Result<(), CudaError>;
+pub type Enqueued = std::result::Result<(), CudaError>;
 
 /// A region's requests, as the thread sees them that looks after it.
 pub trait Source: Send {

@@ -1,8 +1,10 @@
 //! Waiting for the end of a region, and serving its requests meanwhile.
 
-use super::source::Source;
+use super::slot::WaitWord;
+use super::source::{Enqueued, Source};
 use crate::device::Device;
 use crate::driver::gate::Wake;
+use crate::driver::{Event, Stream};
 use crate::env::WaitPolicy;
 use crate::error::Result;
 use crate::launch::queue::Queue;
@@ -41,6 +43,31 @@ pub(crate) fn spin_time(policy: WaitPolicy) -> Duration {
         WaitPolicy::Adaptive | WaitPolicy::Poll => SPIN,
         WaitPolicy::Block => Duration::ZERO,
     }
+}
+
+/// Sleeps in the device's gate until there may be something to do for `waiter`, which `ready` tells. The stream wait for `word` is put
+/// on a stream by `enqueue`; `event` is the thread's own. Where sleeping is not allowed, takes a nap.
+///
+/// # Errors
+/// Those of the driver calls.
+pub(crate) fn sleep(
+    device: &'static Device,
+    (waiter, word): (u64, &'static dyn WaitWord),
+    ready: impl Fn() -> bool,
+    enqueue: impl FnOnce(Stream) -> Enqueued,
+    event: Event,
+    naps: &mut Naps,
+) -> Result<()> {
+    let waits = device.reverse.share(device.driver)?.waits;
+    let block = || {
+        enqueue(waits)?;
+        device.driver.record_event(event, waits)?;
+        device.driver.synchronize_event(event)
+    };
+    if device.gate.sleep(waiter, word, ready, block)? == Wake::Closed {
+        naps.take();
+    }
+    Ok(())
 }
 
 struct Waiter<'a> {
@@ -120,17 +147,9 @@ impl Waiter<'_> {
             requests.notice_end(self.queue.stream)?;
             self.end_noticed = true;
         }
-        let waits = self.device.reverse.share(driver)?.waits;
         let ready = || requests.has_request() || self.queue.has_ended();
-        let block = || {
-            requests.enqueue_wait(waits)?;
-            driver.record_event(event, waits)?;
-            driver.synchronize_event(event)
-        };
-        match self.device.gate.sleep(requests.waiter(), requests.word(), ready, block)? {
-            Wake::Look => {}
-            Wake::Closed => self.naps.take(),
-        }
-        Ok(())
+        let enqueue = |waits| requests.enqueue_wait(waits);
+        let word = (requests.waiter(), requests.word());
+        sleep(self.device, word, ready, enqueue, event, &mut self.naps)
     }
 }
