@@ -85,10 +85,11 @@ pub fn run_all(runs: Vec<Run>, place: &Place, workers: usize) -> Result<Vec<Outc
 
 fn announce(outcome: &Outcome) {
     let (word, remark) = match &outcome.verdict {
+        // Once the time is up that is all the rest.
+        Verdict::Skipped(_) => return,
         Verdict::Passed => ("ok     ", String::new()),
         Verdict::Differs(why) => ("differs", format!(": {why}")),
         Verdict::Failed(why) => ("FAILED ", format!(": {why}")),
-        Verdict::Skipped(why) => ("skipped", format!(": {why}")),
     };
     progress(format!(
         "{word} {} [{}] {:.1} s{remark}",
@@ -114,7 +115,7 @@ pub fn failure(outcome: &Outcome, why: &str) -> String {
         outcome.run.program.name,
         outcome.run.label(),
         outcome.stdout.display(),
-        shell::tail(&outcome.stdout, 5),
-        shell::tail(&outcome.stderr(), 15),
+        shell::tail(&outcome.stdout, 3),
+        shell::tail(&outcome.stderr(), 10),
     )
 }

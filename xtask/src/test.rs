@@ -36,6 +36,7 @@ pub fn test(gcc: Option<u32>, filter: Option<Regex>) -> Result<ExitCode> {
         machine: Machine::new(&toolchain, &dist, true),
         logs: layout::logs().join("programs"),
         deadline: None,
+        given: Vec::new(),
     };
     let binaries = programs::compile_all(&toolchain, &selected, &mut tally)?;
     let runs = programs::collect(&selected, &binaries, &place, &mut tally);
