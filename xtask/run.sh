@@ -4,7 +4,7 @@
 #   bash run.sh OUTDIR [all|programs|bench|mps] [--only REGEX] [--seconds N] [--resume RESULTS.JSON]
 #   bash run.sh OUTDIR conformance [PART]
 #
-# Prints tables; writes OUTDIR/results.json (after each step anew), OUTDIR/report.txt and OUTDIR/logs.tar.gz. `mps` runs the
+# Prints tables; writes OUTDIR/results.json (after each run anew), OUTDIR/report.txt and OUTDIR/logs.tar.gz. `mps` runs the
 # programs with our plugin under NVIDIA's multi-process service, whose clients have two hardware channels each. --only: what has a
 # matching name. --seconds: when to end, 500 without it. --resume: completes an earlier session, whose results.json is given: what
 # has passed there isn't run again, and the new results.json holds both. So what takes longer than a machine is lent is run in

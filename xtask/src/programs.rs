@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use anyhow::{Result, bail};
 
@@ -73,14 +74,20 @@ pub fn collect(
     runs
 }
 
-/// Makes the runs, and says of each how it went.
-pub fn run_all(runs: Vec<Run>, place: &Place, workers: usize) -> Result<Vec<Outcome>> {
-    let outcomes = parallel(runs, workers, |run| {
+/// Makes the runs, says of each how it went, and hands it on as soon as it has ended.
+pub fn run_all(
+    runs: Vec<Run>,
+    place: &Place,
+    workers: usize,
+    take: impl FnMut(&Outcome) -> Result<()> + Send,
+) -> Result<()> {
+    let take = Mutex::new(take);
+    let taken = parallel(runs, workers, |run| {
         let outcome = run.make(place)?;
         announce(&outcome);
-        Ok(outcome)
+        take.lock().expect("no holder of this lock panics")(&outcome)
     });
-    outcomes.into_iter().collect()
+    taken.into_iter().collect()
 }
 
 fn announce(outcome: &Outcome) {

@@ -123,7 +123,8 @@ impl Run {
         let (stdout, stderr) = (log.with_added("stdout"), log.with_added("stderr"));
         let own_limit = self.limit(place);
         let left = place.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let limit = left.map_or(own_limit, |left| left.min(own_limit));
+        // Whole seconds: `timeout` is told tenths, and must not be earlier than what is compared with below.
+        let limit = left.map_or(own_limit, |left| Duration::from_secs(left.as_secs()).min(own_limit));
         if limit < own_limit.min(GPU_LIMIT) / 3 {
             let verdict = Verdict::Skipped("no time is left for it".to_owned());
             return Ok(Outcome { verdict, seconds: 0.0, stdout, run: self });
@@ -318,6 +319,18 @@ mod tests {
         assert_eq!(limit("// boomerang: timeout: 20\n"), 20);
         assert_eq!(limit("// boomerang: timeout: 120\n"), 30);
         assert_eq!(limit("// boomerang: gpu-timeout: 90\n"), 90);
+    }
+
+    #[test]
+    fn a_run_that_the_deadline_cuts_short_has_not_failed() {
+        let logs = std::env::temp_dir().join(format!("boomerang-deadline-{}", std::process::id()));
+        let soon = Some(Instant::now() + Duration::from_millis(1500));
+        let place = Place { logs: logs.clone(), deadline: soon, ..gpu() };
+        let text = "// boomerang: checks: x\n// boomerang: timeout: 2\n// boomerang: args: 60\n";
+        let run = Run::all_of(&program(text), Path::new("/bin/sleep"), &place).remove(0);
+        let outcome = run.make(&place).unwrap();
+        assert!(matches!(outcome.verdict, Verdict::Skipped(_)), "{:?}", outcome.verdict);
+        fs::remove_dir_all(logs).unwrap();
     }
 
     fn program(text: &str) -> Program {

@@ -33,11 +33,12 @@ impl Session {
     }
 
     fn make_all(&mut self, runs: Vec<Run>, workers: usize) -> Result<()> {
-        for outcome in programs::run_all(runs, &self.place, workers)? {
-            self.results.add(&outcome);
-            programs::count(&outcome, &mut self.tally);
-        }
-        self.results.write(&self.file)
+        let Session { place, results, tally, file } = self;
+        programs::run_all(runs, place, workers, |outcome| {
+            results.add(outcome);
+            programs::count(outcome, tally);
+            results.write(file)
+        })
     }
 
     /// Makes a round of benches: each with our plugin and with GCC's, one right after the other, so that what drifts on the
