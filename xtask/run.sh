@@ -1,19 +1,22 @@
 #!/bin/bash
 # Runs the programs and benches of this bundle on the machine's GPU, with our plugin and with GCC's own.
 #
-#   bash run.sh OUTDIR [all|programs|bench|mps] [--only REGEX] [--seconds N]
+#   bash run.sh OUTDIR [all|programs|bench|mps] [--only REGEX] [--seconds N] [--resume RESULTS.JSON]
 #   bash run.sh OUTDIR conformance [PART]
 #
-# Prints tables; writes OUTDIR/results.json (after each step anew), OUTDIR/report.txt and OUTDIR/logs.tar.gz. `mps` runs the
+# Prints tables; writes OUTDIR/results.json (after each run anew), OUTDIR/report.txt and OUTDIR/logs.tar.gz. `mps` runs the
 # programs with our plugin under NVIDIA's multi-process service, whose clients have two hardware channels each. --only: what has a
-# matching name. --seconds: when to stop starting things, 500 without it; a run takes at most 30 s more.
+# matching name. --seconds: when to end, 500 without it. --resume: completes an earlier session, whose results.json is given: what
+# has passed there isn't run again, and the new results.json holds both. So what takes longer than a machine is lent is run in
+# several goes. Variables BOOMERANG_*, GOMP_* and CUDA_DEVICE_MAX_CONNECTIONS reach the programs, unless a program or a variant sets
+# them itself, and are named in the results; one session can't take up another that had other ones.
 #
 # `conformance` takes a bundle made with --conformance, and python3: it runs GCC's tests of libgomp, those of one part (such as
 # part-1) or of all that are unpacked here. Their results are in logs.tar.gz.
 set -euo pipefail
 
 bundle=$(cd "$(dirname "$0")" && pwd)
-out=${1:?usage: bash run.sh OUTDIR [all|programs|bench|mps] [--only REGEX] [--seconds N]}
+out=${1:?usage: bash run.sh OUTDIR [all|programs|bench|mps] [--only REGEX] [--seconds N] [--resume RESULTS.JSON]}
 shift
 mkdir -p "$out"
 out=$(cd "$out" && pwd)

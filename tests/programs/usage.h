@@ -1,4 +1,5 @@
-/* What a process has of things that it may fail to give back. Link with -ldl. Host code only. */
+/* What a process has of things that it may fail to give back. Link with -ldl. Host code only. Needs `gpu: alone`: what the
+   driver says of memory holds for the device, not for the process. */
 #ifndef USAGE_H
 #define USAGE_H
 

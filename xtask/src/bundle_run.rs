@@ -11,21 +11,24 @@ use regex_lite::Regex;
 
 use crate::catalog::{self, Program};
 use crate::circumstances;
+use crate::directives::Variables;
 use crate::gpu;
 use crate::machine::{Machine, Plugin};
 use crate::report;
 use crate::results::Results;
-use crate::run::{Place, Run};
+use crate::run::{self, Place, Run};
 use crate::session::Session;
 use crate::shell::progress;
 use crate::tally::Tally;
 
-/// After so many seconds nothing more is started: a GPU machine may be lent for ten minutes.
+/// After so many seconds all ends: a GPU machine may be lent for ten minutes.
 const SECONDS: u64 = 500;
-/// Programs at once. More would wait for each other's turns on the GPU.
+/// Programs at once, for those that wait or hang. The driver starts one process after the other: 4 at once take 4 s each on an
+/// H200, one alone 1 s.
 const WORKERS: usize = 4;
-/// The most rounds of benches, as far as there is time.
+/// The most rounds of benches: of benches alone, and beside programs.
 const ROUNDS: usize = 5;
+const ROUNDS_OF_ALL: usize = 3;
 /// The folders of programs, those first that matter most. `errors` is last: under MPS a kernel's fault ends all clients, and
 /// the next ones wait for a new server.
 const FOLDERS: [&str; 5] = ["reverse", "omp", "abi", "openacc", "errors"];
@@ -63,8 +66,10 @@ pub struct Order {
     pub part: Part,
     /// Of that, what has a name that matches.
     pub only: Option<Regex>,
-    /// After how many seconds nothing more is started, if not the usual.
+    /// After how many seconds all ends, if not the usual.
     pub seconds: Option<u64>,
+    /// The results.json of an earlier session, to be completed.
+    pub resume: Option<PathBuf>,
 }
 
 /// Programs or benches, each with its binary.
@@ -92,15 +97,16 @@ pub fn run(bundle: &Path, work: &Path, out: &Path, order: &Order) -> Result<Exit
     let name = gpu::find().map_err(|why| anyhow!("there is no GPU to run on: {why}"))?;
     let machine = machine(bundle);
     let deadline = Instant::now() + Duration::from_secs(order.seconds.unwrap_or(SECONDS));
+    let given = run::given_variables();
     let mut session = Session {
-        place: Place { machine, logs: work.join("logs"), deadline: Some(deadline) },
+        place: Place { machine, logs: work.join("logs"), deadline: Some(deadline), given: given.clone() },
         results: Results {
             date: circumstances::today(),
             device: circumstances::device(&name),
             simulated: gpu::is_simulated(&name),
             gcc: about(bundle, "gcc-version")?,
             commit: about(bundle, "commit")?,
-            remark: if order.part == Part::Mps { "Under MPS.".to_owned() } else { String::new() },
+            remark: remark(order.part, &given),
             ..Results::default()
         },
         tally: Tally::default(),
@@ -108,18 +114,23 @@ pub fn run(bundle: &Path, work: &Path, out: &Path, order: &Order) -> Result<Exit
     };
     let Results { device, gcc, commit, .. } = &session.results;
     progress(format!("{device}; programs built by GCC {gcc}, commit {commit}"));
+    if let Some(file) = &order.resume {
+        session.results.take_up(Results::read(file)?)?;
+        progress(format!("{} runs of {} are not made again", session.results.runs.len(), file.display()));
+    }
 
     let (benches, programs) = read(bundle, work, order, &mut session.tally)?;
     match order.part {
         // What matters most first: the time may not be enough for all.
         Part::All => {
-            session.make(runs(&programs, &session.place, Plugin::Ours, false), WORKERS)?;
             session.round(&benches, 0)?;
             session.variants(&benches)?;
+            session.make(runs(&programs, &session.place, Plugin::Ours, false), WORKERS)?;
+            for number in 1..ROUNDS_OF_ALL {
+                session.round(&benches, number)?;
+            }
             session.make(runs(&programs, &session.place, Plugin::Stock, false), WORKERS)?;
-            session.round(&benches, 1)?;
             session.make(runs(&programs, &session.place, Plugin::Ours, true), WORKERS)?;
-            session.round(&benches, 2)?;
         }
         Part::Programs => {
             session.make(runs(&programs, &session.place, Plugin::Ours, false), WORKERS)?;
@@ -139,8 +150,16 @@ pub fn run(bundle: &Path, work: &Path, out: &Path, order: &Order) -> Result<Exit
             session.make(runs(&programs, &session.place, Plugin::Ours, true), 1)?;
         }
     }
-    print!("\n{}\n", report::tables(&session.results));
+    print!("\n{}\n", report::summary(&session.results));
     Ok(session.tally.finish())
+}
+
+/// What makes this session's results others than those of a plain one.
+fn remark(part: Part, given: &Variables) -> String {
+    let mps = (part == Part::Mps).then(|| "Under MPS.".to_owned());
+    let set: String = given.iter().map(|(name, value)| format!("{name}={value} ")).collect();
+    let set = (!set.is_empty()).then(|| format!("With {set}where a run doesn't set it otherwise."));
+    mps.into_iter().chain(set).collect::<Vec<_>>().join(" ")
 }
 
 /// The benches and programs of the bundle that are to be run, in the order of their importance.

@@ -46,10 +46,9 @@ pub fn draw(results: &Results) -> String {
     )
 }
 
-/// Percentiles and extremes stand in the tables only.
 fn is_drawn(figure: &Figure) -> bool {
     let plain = SERIES.iter().any(|(with, ..)| figure.with == *with);
-    plain && figure.median > 0.0 && !["-p99", "-max"].iter().any(|end| figure.name.ends_with(end))
+    plain && figure.median > 0.0 && !figure.is_of_tail()
 }
 
 /// The units to draw: times first, but after the counts where they are the simulator's.

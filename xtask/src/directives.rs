@@ -49,6 +49,10 @@ pub struct Directives {
     pub gcc: u32,
     /// The time allowed for one run.
     pub timeout: Duration,
+    /// The same on a GPU, where that isn't the usual.
+    pub gpu_timeout: Option<Duration>,
+    /// Whether nothing else may run on the same GPU.
+    pub alone: bool,
 }
 
 /// What a run must look like.
@@ -130,6 +134,8 @@ impl Directives {
             without_libcuda: false,
             gcc: 13,
             timeout: Duration::from_secs(60),
+            gpu_timeout: None,
+            alone: false,
         }
     }
 
@@ -186,6 +192,8 @@ impl Directives {
             }
             "gcc" => self.gcc = value.parse()?,
             "timeout" => self.timeout = Duration::from_secs(value.parse()?),
+            "gpu-timeout" => self.gpu_timeout = Some(Duration::from_secs(value.parse()?)),
+            "gpu" if value == "alone" => self.alone = true,
             _ => bail!("no such directive"),
         }
         Ok(())
@@ -233,9 +241,15 @@ mod tests {
 
     #[test]
     fn a_wrong_key_or_value_names_its_line() {
-        for wrong in
-            ["colour: red", "plugins: theirs", "stock: hangs", "stdout: (", "env: A", "timeout: soon"]
-        {
+        for wrong in [
+            "colour: red",
+            "plugins: theirs",
+            "stock: hangs",
+            "stdout: (",
+            "env: A",
+            "timeout: soon",
+            "gpu: shared",
+        ] {
             let text = format!("// boomerang: checks: x\n// boomerang: {wrong}\n");
             let error = format!("{:#}", Directives::parse(&text).unwrap_err());
             assert!(error.starts_with("line 2: "), "{error}");

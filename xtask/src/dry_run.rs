@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, ensure};
@@ -16,6 +16,7 @@ use crate::dist::Dist;
 use crate::layout;
 use crate::programs;
 use crate::results::Results;
+use crate::run::clear_variables;
 use crate::shell::{self, progress};
 use crate::tally::Tally;
 use crate::toolchain::{Toolchain, write_if_changed};
@@ -28,7 +29,7 @@ const FOLDER: &str = "dry-run";
 /// By what name `cargo xtask test REGEX` knows it.
 pub const NAME: &str = "gpu-bundle/dry-run";
 
-/// Makes the small bundle and runs it as `all` and as `mps`.
+/// Makes the small bundle and runs it as `all`, once more to complete that, and as `mps`.
 pub fn check(toolchain: &Toolchain, dist: &Dist, tally: &mut Tally) -> Result<()> {
     progress("dry run of the GPU bundle");
     let mut few = catalog::read(&layout::repository())?;
@@ -42,8 +43,9 @@ pub fn check(toolchain: &Toolchain, dist: &Dist, tally: &mut Tally) -> Result<()
     write_if_changed(&mps, "#!/bin/sh\n")?;
     fs::set_permissions(&mps, fs::Permissions::from_mode(0o755))?;
 
-    for what in ["all", "mps"] {
-        match run(toolchain, &folder, what) {
+    let checks: [(&str, Check); 3] = [("all", check_run), ("resumed", check_resumed), ("mps", check_run)];
+    for (what, check) in checks {
+        match check(toolchain, &folder, what) {
             Ok(()) => tally.passed += 1,
             Err(error) => tally.fail(format!("{NAME}, {what}: {error:#}")),
         }
@@ -51,23 +53,34 @@ pub fn check(toolchain: &Toolchain, dist: &Dist, tally: &mut Tally) -> Result<()
     Ok(())
 }
 
-fn run(toolchain: &Toolchain, folder: &Path, what: &str) -> Result<()> {
-    let seen = match toolchain.root {
-        Some(_) => Path::new("/boomerang").join(FOLDER),
-        None => folder.to_owned(),
-    };
+type Check = fn(&Toolchain, &Path, &str) -> Result<()>;
+
+/// Runs the bundle; the results go into the folder `out`.
+fn run(toolchain: &Toolchain, folder: &Path, out: &str, arguments: &[&str]) -> Result<Results> {
+    let seen = seen(toolchain, folder);
     let mut command = match &toolchain.root {
         Some(root) => root.command("/", "env"),
         None => Command::new("env"),
     };
+    clear_variables(&mut command);
+    command.env_remove("BOOMERANG_CACHE");
     command.arg(format!("LD_LIBRARY_PATH={}", seen.join("driver").display()));
     command.arg(format!("PATH={}:/usr/bin:/bin", seen.join("bin").display()));
-    command.arg("bash").arg(seen.join("bundle/run.sh")).arg(seen.join(what)).arg(what);
+    command.arg("bash").arg(seen.join("bundle/run.sh")).arg(seen.join(out)).args(arguments);
     let only = format!("^({})$", PROGRAMS.join("|"));
     command.args(["--only", &only, "--seconds", "100"]);
-    shell::run_logged(&mut command, &layout::logs().join(format!("dry-run-{what}.log")))?;
+    shell::run_logged(&mut command, &layout::logs().join(format!("dry-run-{out}.log")))?;
+    ensure!(folder.join(out).join("logs.tar.gz").exists(), "no logs.tar.gz");
+    Results::read(&folder.join(out).join("results.json"))
+}
 
-    let results = Results::read(&folder.join(what).join("results.json"))?;
+/// The folder as programs of the bundle see it.
+fn seen(toolchain: &Toolchain, folder: &Path) -> PathBuf {
+    if toolchain.root.is_some() { Path::new("/boomerang").join(FOLDER) } else { folder.to_owned() }
+}
+
+fn check_run(toolchain: &Toolchain, folder: &Path, what: &str) -> Result<()> {
+    let results = run(toolchain, folder, what, &[what])?;
     ensure!(results.simulated, "the simulator's figures pass for those of {}", results.device);
     for program in PROGRAMS.iter().filter(|name| what == "all" || !name.starts_with("benches/")) {
         let passed = |plugin: &str| {
@@ -84,6 +97,23 @@ fn run(toolchain: &Toolchain, folder: &Path, what: &str) -> Result<()> {
         ensure!(measured("ours") == 3 && measured("stock") == 3, "{name} was not measured in three rounds");
         ensure!(chart::draw(&results).contains(name), "{name} is not in the picture");
     }
-    ensure!(folder.join(what).join("logs.tar.gz").exists(), "no logs.tar.gz");
+    Ok(())
+}
+
+/// Takes up a session that lacks a program: its runs are made, and nothing else.
+fn check_resumed(toolchain: &Toolchain, folder: &Path, what: &str) -> Result<()> {
+    let whole = Results::read(&folder.join("all/results.json"))?;
+    let mut part = whole.clone();
+    part.runs.retain(|run| run.name != PROGRAMS[0]);
+    part.write(&folder.join("part.json"))?;
+    let file = seen(toolchain, folder).join("part.json");
+    let results = run(toolchain, folder, what, &["all", "--resume", &file.to_string_lossy()])?;
+    let names = |results: &Results| {
+        let mut names: Vec<_> = results.runs.iter().map(|run| (run.name.clone(), run.with.clone())).collect();
+        names.sort();
+        names
+    };
+    ensure!(results.runs[..part.runs.len()] == part.runs, "what had passed was run again");
+    ensure!(names(&results) == names(&whole), "not all was run: {:?}", names(&results));
     Ok(())
 }

@@ -39,6 +39,7 @@ mod tally;
 mod test;
 mod toolchain;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -96,7 +97,7 @@ fn parse() -> Result<Arguments> {
     while let Some(argument) = parser.next()? {
         match argument {
             Long("gcc") => gcc = Some(parser.value()?.string()?),
-            Long(name @ ("from" | "only" | "seconds" | "suite" | "plugin" | "device")) => {
+            Long(name @ ("from" | "only" | "seconds" | "resume" | "suite" | "plugin" | "device")) => {
                 let name = name.to_owned();
                 options.push((name, parser.value()?.string()?));
             }
@@ -123,7 +124,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
     let own: &[&str] = match arguments.command.as_str() {
         "conformance" => &["suite", "only", "plugin", "device"],
         "bench" => &["from"],
-        "run-bundle" => &["only", "seconds"],
+        "run-bundle" => &["only", "seconds", "resume"],
         "gpu-bundle" => &["conformance"],
         _ => &[],
     };
@@ -168,7 +169,8 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             };
             let only = arguments.option("only").map(regex).transpose()?;
             let seconds = arguments.option("seconds").map(str::parse).transpose()?;
-            return bundle_run::run(bundle, work, out, &bundle_run::Order { part, only, seconds });
+            let resume = arguments.option("resume").map(PathBuf::from);
+            return bundle_run::run(bundle, work, out, &bundle_run::Order { part, only, seconds, resume });
         }
         other => bail!("no command {other:?}\n{USAGE}"),
     }

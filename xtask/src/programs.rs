@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use anyhow::{Result, bail};
 
@@ -73,22 +74,29 @@ pub fn collect(
     runs
 }
 
-/// Makes the runs, and says of each how it went.
-pub fn run_all(runs: Vec<Run>, place: &Place, workers: usize) -> Result<Vec<Outcome>> {
-    let outcomes = parallel(runs, workers, |run| {
+/// Makes the runs, says of each how it went, and hands it on as soon as it has ended.
+pub fn run_all(
+    runs: Vec<Run>,
+    place: &Place,
+    workers: usize,
+    take: impl FnMut(&Outcome) -> Result<()> + Send,
+) -> Result<()> {
+    let take = Mutex::new(take);
+    let taken = parallel(runs, workers, |run| {
         let outcome = run.make(place)?;
         announce(&outcome);
-        Ok(outcome)
+        take.lock().expect("no holder of this lock panics")(&outcome)
     });
-    outcomes.into_iter().collect()
+    taken.into_iter().collect()
 }
 
 fn announce(outcome: &Outcome) {
     let (word, remark) = match &outcome.verdict {
+        // Once the time is up that is all the rest.
+        Verdict::Skipped(_) => return,
         Verdict::Passed => ("ok     ", String::new()),
         Verdict::Differs(why) => ("differs", format!(": {why}")),
         Verdict::Failed(why) => ("FAILED ", format!(": {why}")),
-        Verdict::Skipped(why) => ("skipped", format!(": {why}")),
     };
     progress(format!(
         "{word} {} [{}] {:.1} s{remark}",
@@ -114,7 +122,7 @@ pub fn failure(outcome: &Outcome, why: &str) -> String {
         outcome.run.program.name,
         outcome.run.label(),
         outcome.stdout.display(),
-        shell::tail(&outcome.stdout, 5),
-        shell::tail(&outcome.stderr(), 15),
+        shell::tail(&outcome.stdout, 3),
+        shell::tail(&outcome.stderr(), 10),
     )
 }

@@ -1,8 +1,8 @@
 //! Measured values: their units, and how they are written for people.
 
-/// Whether a figure of this unit is a rate, and so better the larger it is.
+/// Whether a figure of this unit is a rate or a factor, and so better the larger it is.
 pub fn is_rate(unit: &str) -> bool {
-    unit.ends_with("/s")
+    unit.ends_with("/s") || unit == "x"
 }
 
 /// A value in the unit that its kind of quantity is compared in: microseconds for times.

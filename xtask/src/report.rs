@@ -1,5 +1,6 @@
 //! Results as Markdown tables.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::quantity;
@@ -7,6 +8,21 @@ use crate::results::{Figure, Record, Results};
 
 /// All tables, as far as there is something to fill them.
 pub fn tables(results: &Results) -> String {
+    joined(
+        results,
+        [comparison(results), variants(results), counts(&results.runs), exceptions(&results.runs)],
+    )
+}
+
+/// The tables without percentiles and extremes, and without what failed, for a log that has that anyhow.
+pub fn summary(results: &Results) -> String {
+    let mut short = results.clone();
+    short.figures.retain(|figure| !figure.is_of_tail());
+    joined(results, [comparison(&short), variants(&short), counts(&results.runs)])
+}
+
+/// Tables below what they depend on.
+fn joined<const N: usize>(results: &Results, tables: [String; N]) -> String {
     let mut text = format!(
         "{}; {}, programs built by GCC {}, commit {}\n",
         results.date, results.device, results.gcc, results.commit
@@ -18,10 +34,8 @@ pub fn tables(results: &Results) -> String {
         text += "\nThe device is the simulator: its times and rates say NOTHING about a GPU. What counts here: the calls of the\n\
                  driver (-driver) and the instructions of kernels (-device) that a step needs.\n";
     }
-    for table in [comparison(results), variants(results), verdicts(&results.runs)] {
-        if !table.is_empty() {
-            let _ = write!(text, "\n{table}");
-        }
+    for table in tables.iter().filter(|table| !table.is_empty()) {
+        let _ = write!(text, "\n{table}");
     }
     text
 }
@@ -58,26 +72,29 @@ fn times(one: Option<&Figure>, other: Option<&Figure>) -> String {
     }
 }
 
-/// A row for each figure that was measured with ours in several variants, a column for each variant.
+/// A row for each figure that was measured with ours in several variants, in a table for those with the same variants.
 fn variants(results: &Results) -> String {
     let is_variant = |with: &str| with.starts_with("ours ");
-    let mut columns: Vec<&str> = Vec::new();
-    for figure in results.figures.iter().filter(|figure| is_variant(&figure.with)) {
-        if !columns.contains(&figure.with.as_str()) {
-            columns.push(&figure.with);
+    let mut tables: Vec<(Vec<&str>, String)> = Vec::new();
+    for name in names(&results.figures, is_variant) {
+        let own = results.figures.iter().filter(|figure| figure.name == name && is_variant(&figure.with));
+        let columns: Vec<&str> = own.map(|figure| figure.with.as_str()).collect();
+        let cells = std::iter::once(&"ours").chain(&columns).map(|with| cell(results.figure(name, with)));
+        let row = format!("| {name} | {} |\n", cells.collect::<Vec<_>>().join(" | "));
+        match tables.iter_mut().find(|(others, _)| *others == columns) {
+            Some((_, rows)) => *rows += &row,
+            None => tables.push((columns, row)),
         }
     }
-    if columns.is_empty() {
-        return String::new();
-    }
-    let titles: Vec<&str> = columns.iter().map(|with| with.trim_start_matches("ours ")).collect();
-    let mut text =
-        format!("| figure | ours | {} |\n|---|---|{}\n", titles.join(" | "), "---|".repeat(columns.len()));
-    for name in names(&results.figures, is_variant) {
-        let cells = std::iter::once(&"ours").chain(&columns).map(|with| cell(results.figure(name, with)));
-        let _ = writeln!(text, "| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
-    }
-    text
+    let table = |(columns, rows): &(Vec<&str>, String)| {
+        let titles: Vec<&str> = columns.iter().map(|with| with.trim_start_matches("ours ")).collect();
+        format!(
+            "| figure | ours | {} |\n|---|---|{}\n{rows}",
+            titles.join(" | "),
+            "---|".repeat(columns.len())
+        )
+    };
+    tables.iter().map(table).collect::<Vec<_>>().join("\n")
 }
 
 /// The names of the figures measured so, each once.
@@ -101,38 +118,57 @@ fn cell(figure: Option<&Figure>) -> String {
     format!("{text} ({} to {})", quantity::text(least, &figure.unit), quantity::text(most, &figure.unit))
 }
 
-/// What became of each program with either plugin. With ours, the variants that did not pass are named.
-fn verdicts(records: &[Record]) -> String {
-    let programs: Vec<&Record> =
-        records.iter().filter(|record| !record.name.starts_with("benches/")).collect();
-    let mut names: Vec<&str> = programs.iter().map(|record| record.name.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    if names.is_empty() {
-        return String::new();
+/// How many runs of each folder went how, with either plugin.
+fn counts(records: &[Record]) -> String {
+    let mut rows: BTreeMap<(&str, String), [usize; VERDICTS.len()]> = BTreeMap::new();
+    for record in records {
+        let folder = record.name.split('/').next().unwrap_or_default();
+        let (plugin, variant) = record.plugin_and_variant();
+        let with = format!("{plugin}{}", if variant.is_empty() { "" } else { ", variants" });
+        if let Some(column) = VERDICTS.iter().position(|(verdict, _)| *verdict == record.verdict) {
+            rows.entry((folder, with)).or_default()[column] += 1;
+        }
     }
-    let mut text = "| program | ours | stock |\n|---|---|---|\n".to_owned();
-    for name in names {
-        let cell = |plugin| {
-            let own = |record: &&&Record| record.name == name && record.plugin_and_variant().0 == plugin;
-            let own: Vec<&&Record> = programs.iter().filter(own).collect();
-            match own.iter().filter(|one| one.verdict != "passed").collect::<Vec<_>>().as_slice() {
-                [] if own.is_empty() => String::new(),
-                [] => format!("passed ({})", own.len()),
-                bad => bad.iter().map(|one| remark(one)).collect::<Vec<_>>().join("; "),
-            }
-        };
-        let _ = writeln!(text, "| {name} | {} | {} |", cell("ours"), cell("stock"));
+    let titles = VERDICTS.map(|(_, title)| title).join(" | ");
+    let mut text = format!("| runs | with | {titles} |\n|---|---|{}\n", "---|".repeat(VERDICTS.len()));
+    for ((folder, with), counts) in &rows {
+        let cells = counts.map(|count| if count == 0 { String::new() } else { count.to_string() });
+        let _ = writeln!(text, "| {folder} | {with} | {} |", cells.join(" | "));
     }
-    text
+    if rows.is_empty() { String::new() } else { text }
 }
 
-fn remark(record: &Record) -> String {
-    let stars = if record.verdict == "failed" { "**" } else { "" };
-    let (_, variant) = record.plugin_and_variant();
-    let variant = if variant.is_empty() { String::new() } else { format!(" with {variant}") };
-    format!("{stars}{}{stars}{variant}: {}", record.verdict, record.why)
+/// The verdicts, and what they are called here.
+const VERDICTS: [(&str, &str); 4] = [
+    ("passed", "passed"),
+    ("differs", "not passed, as known"),
+    ("failed", "failed"),
+    ("skipped", "no time left"),
+];
+
+/// The runs that did not pass, and why.
+fn exceptions(records: &[Record]) -> String {
+    let mut rows: Vec<String> = Vec::new();
+    for record in records.iter().filter(|record| ["differs", "failed"].contains(&record.verdict.as_str())) {
+        let stars = if record.verdict == "failed" { "**" } else { "" };
+        let why = format!("{}{}", record.why, complaint(&record.stderr)).replace('|', "\\|");
+        rows.push(format!("| {stars}{}{stars} | {} | {why} |\n", record.name, record.with));
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!("| not passed (bold: failed) | with | why |\n|---|---|---|\n{}", rows.concat())
 }
+
+/// Of the end of a program's standard error the line that says what was wrong: that of a check, else the last one.
+fn complaint(stderr: &str) -> String {
+    let mut lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines.clone().find(|line| line.starts_with("tests/programs/")).or(lines.next_back());
+    line.map_or(String::new(), |line| format!("; `{}`", line.chars().take(LINE).collect::<String>()))
+}
+
+/// Characters of a program's line that a table shows.
+const LINE: usize = 240;
 
 #[cfg(test)]
 mod tests {
@@ -182,19 +218,57 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_pass_is_named_with_its_variant() {
+    fn figures_with_the_same_variants_share_a_table() {
+        let figures = vec![
+            figure("a", "ours X=1", "us", &[4.0]),
+            figure("b", "ours Y=1", "us", &[5.0]),
+            figure("c", "ours X=1", "us", &[6.0]),
+        ];
+        let text = variants(&Results { figures, ..Results::default() });
+        let head = |variant| format!("| figure | ours | {variant} |\n|---|---|---|\n");
+        let (x, y) = (head("X=1"), head("Y=1"));
+        assert_eq!(text, format!("{x}| a |  | 4.00 us |\n| c |  | 6.00 us |\n\n{y}| b |  | 5.00 us |\n"));
+    }
+
+    #[test]
+    fn a_summary_has_no_percentiles() {
+        let figures = vec![figure("a", "ours", "us", &[4.0]), figure("a-p99", "ours", "us", &[5.0])];
+        let results = Results { figures, ..Results::default() };
+        assert!(tables(&results).contains("| a-p99 |"));
+        assert!(summary(&results).contains("| a |") && !summary(&results).contains("p99"));
+    }
+
+    #[test]
+    fn of_a_programs_last_words_the_check_that_failed_is_shown() {
+        assert_eq!(complaint("  \n"), "");
+        assert_eq!(complaint("    one\n    two\n"), "; `two`");
+        assert_eq!(
+            complaint("    one\n    tests/programs/omp/a.c:1: x\n    two\n"),
+            "; `tests/programs/omp/a.c:1: x`"
+        );
+    }
+
+    #[test]
+    fn runs_are_counted_and_what_did_not_pass_is_named() {
         let records = [
             record("omp/b", "ours", "passed", ""),
             record("omp/b", "ours X=1", "failed", "exit status 1"),
             record("omp/a", "ours", "passed", ""),
             record("omp/b", "stock", "differs", "hangs"),
-            record("benches/c", "ours", "passed", ""),
+            record("omp/a", "stock", "skipped", "no time"),
         ];
-        let text = verdicts(&records);
-        let rows: Vec<&str> = text.lines().skip(2).collect();
+        let rows = |text: &str| text.lines().skip(2).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(
-            rows,
-            ["| omp/a | passed (1) |  |", "| omp/b | **failed** with X=1: exit status 1 | differs: hangs |"]
+            rows(&counts(&records)),
+            [
+                "| omp | ours | 2 |  |  |  |",
+                "| omp | ours, variants |  |  | 1 |  |",
+                "| omp | stock |  | 1 |  | 1 |"
+            ]
+        );
+        assert_eq!(
+            rows(&exceptions(&records)),
+            ["| **omp/b** | ours X=1 | exit status 1 |", "| omp/b | stock | hangs |"]
         );
     }
 

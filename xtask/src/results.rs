@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::run::{Outcome, Verdict};
@@ -20,7 +20,7 @@ pub struct Results {
     pub simulated: bool,
     /// The GCC that built the programs.
     pub gcc: String,
-    /// The commit of the plugin; with a `+` where it was changed since.
+    /// The commit of the plugin; with a `+` where it was changed since. Several where a session was taken up by a later one.
     pub commit: String,
     /// What is to be known besides.
     pub remark: String,
@@ -76,6 +76,27 @@ impl Results {
         fs::rename(&partial, file).with_context(|| format!("cannot write {}", file.display()))
     }
 
+    /// Takes over what an earlier session gave, but not what failed or found no time there.
+    pub fn take_up(&mut self, earlier: Results) -> Result<()> {
+        for (mine, other) in
+            [(&self.device, &earlier.device), (&self.gcc, &earlier.gcc), (&self.remark, &earlier.remark)]
+        {
+            ensure!(
+                mine == other,
+                "the results to take up are not of the same kind: {other:?}, not {mine:?}"
+            );
+        }
+        if !earlier.commit.split(", ").any(|commit| commit == self.commit) {
+            self.commit = format!("{}, {}", earlier.commit, self.commit);
+        } else {
+            self.commit = earlier.commit;
+        }
+        self.figures = earlier.figures;
+        self.runs = earlier.runs;
+        self.runs.retain(|run| ["passed", "differs"].contains(&run.verdict.as_str()));
+        Ok(())
+    }
+
     /// Adds a run and the figures that it has printed.
     pub fn add(&mut self, outcome: &Outcome) {
         let with = outcome.run.label();
@@ -110,6 +131,11 @@ impl Results {
 }
 
 impl Figure {
+    /// Whether it is a percentile or an extreme: such figures stand in the whole tables only.
+    pub fn is_of_tail(&self) -> bool {
+        ["-p99", "-max"].iter().any(|end| self.name.ends_with(end))
+    }
+
     /// The least and the largest value.
     pub fn spread(&self) -> (f64, f64) {
         let all = || self.values.iter().copied();
@@ -184,6 +210,26 @@ mod tests {
         assert_eq!((ours.median, ours.spread(), ours.values.len()), (2.75, (1.0, 4.5), 4));
         assert_eq!(results.figure("a", "stock").unwrap().median, 9.0);
         assert_eq!(results.figure("b", "ours"), None);
+    }
+
+    #[test]
+    fn what_failed_or_had_no_time_is_not_taken_up() {
+        let run = |verdict: &str| {
+            let [name, with, why] = ["omp/a", "ours", ""].map(str::to_owned);
+            Record { name, with, verdict: verdict.to_owned(), why, seconds: 1.0, stderr: String::new() }
+        };
+        let new = |commit: &str, verdicts: &[&str]| Results {
+            commit: commit.to_owned(),
+            runs: verdicts.iter().map(|verdict| run(verdict)).collect(),
+            ..Results::default()
+        };
+        let mut second = new("b", &[]);
+        second.take_up(new("a", &["passed", "failed", "skipped", "differs"])).unwrap();
+        assert_eq!(second, new("a, b", &["passed", "differs"]));
+        let mut third = new("b", &[]);
+        third.take_up(second.clone()).unwrap();
+        assert_eq!(third, second);
+        assert!(Results { gcc: "14".to_owned(), ..new("b", &[]) }.take_up(second).is_err());
     }
 
     #[test]

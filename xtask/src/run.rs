@@ -15,7 +15,7 @@ use crate::shell;
 
 /// The time that a run which may fail is given: what was to die may hang instead.
 const HANG_LIMIT: Duration = Duration::from_secs(10);
-/// The time that any run is given on a GPU.
+/// The most time that a run is given on a GPU, unless its program's header says otherwise.
 const GPU_LIMIT: Duration = Duration::from_secs(30);
 
 /// A run to be made.
@@ -66,6 +66,8 @@ pub struct Place {
     pub logs: PathBuf,
     /// When runs are to end.
     pub deadline: Option<Instant>,
+    /// Variables for all runs; a program's own and a variant's come before them.
+    pub given: Variables,
 }
 
 impl Place {
@@ -119,14 +121,13 @@ impl Run {
         let directives = &self.program.directives;
         let log = place.logs.join(&self.program.name).join(self.label().replace([' ', '/'], "."));
         let (stdout, stderr) = (log.with_added("stdout"), log.with_added("stderr"));
-        let mut limit = self.limit(place);
-        if let Some(deadline) = place.deadline {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left < limit.min(GPU_LIMIT) / 3 {
-                let verdict = Verdict::Skipped("no time is left for it".to_owned());
-                return Ok(Outcome { verdict, seconds: 0.0, stdout, run: self });
-            }
-            limit = limit.min(left);
+        let own_limit = self.limit(place);
+        let left = place.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        // Whole seconds: `timeout` is told tenths, and must not be earlier than what is compared with below.
+        let limit = left.map_or(own_limit, |left| Duration::from_secs(left.as_secs()).min(own_limit));
+        if limit < own_limit.min(GPU_LIMIT) / 3 {
+            let verdict = Verdict::Skipped("no time is left for it".to_owned());
+            return Ok(Outcome { verdict, seconds: 0.0, stdout, run: self });
         }
         let folder = log.with_added(&format!("work-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
@@ -142,6 +143,10 @@ impl Run {
         // As a shell has it; `timeout` ends itself by the signal that ended the program.
         let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(-1);
         fs::remove_dir_all(&folder)?;
+        if elapsed >= limit && limit < own_limit {
+            let verdict = Verdict::Skipped("the time left for it was not enough".to_owned());
+            return Ok(Outcome { verdict, seconds: elapsed.as_secs_f64(), stdout, run: self });
+        }
         let complaint = if elapsed >= limit {
             Some(format!("still running after {:.0} s", limit.as_secs_f64()))
         } else {
@@ -167,7 +172,8 @@ impl Run {
         let mut command = machine.command(&self.binary, self.plugin, system, limit.as_secs_f64());
         clear_variables(&mut command);
         command.env("OMP_TARGET_OFFLOAD", "mandatory");
-        command.envs(directives.env.iter().chain(&self.variant).map(|(name, value)| (name, value)));
+        let own = directives.env.iter().chain(&self.variant);
+        command.envs(place.given.iter().chain(own).map(|(name, value)| (name, value)));
         command.args(&directives.args);
         command
     }
@@ -176,7 +182,7 @@ impl Run {
         let directives = &self.program.directives;
         let limit = match place.device() {
             Device::Simulator => directives.timeout,
-            Device::Gpu => directives.timeout.min(GPU_LIMIT),
+            Device::Gpu => directives.gpu_timeout.unwrap_or(directives.timeout.min(GPU_LIMIT)),
         };
         match directives.stock {
             Stock::Hangs(_) | Stock::Dies(_) if self.plugin == Plugin::Stock => limit.min(HANG_LIMIT),
@@ -222,11 +228,24 @@ pub fn clear_variables(command: &mut Command) {
     command.env("BOOMERANG_CACHE", "off");
 }
 
+/// The user's variables that steer the plugins, for who wants programs to be run with them. The simulator's reach them anyway.
+pub fn given_variables() -> Variables {
+    let steers =
+        |name: &str| name.starts_with("BOOMERANG_") || name.starts_with("GOMP_") || name == CONNECTIONS;
+    let mut given: Variables =
+        std::env::vars().filter(|(name, _)| steers_programs(name) && steers(name)).collect();
+    given.sort();
+    given
+}
+
+/// How many hardware channels the driver gives a process.
+const CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+
 /// Whether a variable of the user's would change what a program does. The simulator's are let through, a seed for example.
 fn steers_programs(name: &str) -> bool {
     let ours = name.starts_with("BOOMERANG_") && !name.starts_with("BOOMERANG_SIM_");
     let prefix = ["OMP_", "GOMP_", "ACC_"].iter().any(|start| name.starts_with(start));
-    ours || prefix || ["CUDA_DEVICE_MAX_CONNECTIONS", "RUST_BACKTRACE"].contains(&name)
+    ours || prefix || [CONNECTIONS, "RUST_BACKTRACE"].contains(&name)
 }
 
 fn read(path: &Path) -> String {
@@ -279,5 +298,51 @@ mod tests {
         let expected = expected("// boomerang: stderr-lines: 1");
         assert_eq!(expected.complaint(0, "", "\none\n"), None);
         assert!(expected.complaint(0, "", "one\ntwo\n").is_some());
+    }
+
+    #[test]
+    fn the_programs_own_variables_come_before_those_given_to_all() {
+        let text = "// boomerang: checks: x\n// boomerang: env: A=own\n// boomerang: variants: B=own\n";
+        let run = &Run::all_of(&program(text), Path::new("x"), &gpu())[1];
+        let command = run.command(&gpu(), Duration::from_secs(1));
+        let value = |name: &str| command.get_envs().find(|(other, _)| *other == name).unwrap().1.unwrap();
+        assert_eq!(["A", "B", "C"].map(value), ["own", "own", "given"]);
+    }
+
+    #[test]
+    fn a_gpus_time_is_short_unless_the_program_says_otherwise() {
+        let limit = |lines: &str| {
+            let text = format!("// boomerang: checks: x\n{lines}");
+            Run::all_of(&program(&text), Path::new("x"), &gpu())[0].limit(&gpu()).as_secs()
+        };
+        assert_eq!(limit(""), 30);
+        assert_eq!(limit("// boomerang: timeout: 20\n"), 20);
+        assert_eq!(limit("// boomerang: timeout: 120\n"), 30);
+        assert_eq!(limit("// boomerang: gpu-timeout: 90\n"), 90);
+    }
+
+    #[test]
+    fn a_run_that_the_deadline_cuts_short_has_not_failed() {
+        let logs = std::env::temp_dir().join(format!("boomerang-deadline-{}", std::process::id()));
+        let soon = Some(Instant::now() + Duration::from_millis(1500));
+        let place = Place { logs: logs.clone(), deadline: soon, ..gpu() };
+        let text = "// boomerang: checks: x\n// boomerang: timeout: 2\n// boomerang: args: 60\n";
+        let run = Run::all_of(&program(text), Path::new("/bin/sleep"), &place).remove(0);
+        let outcome = run.make(&place).unwrap();
+        assert!(matches!(outcome.verdict, Verdict::Skipped(_)), "{:?}", outcome.verdict);
+        fs::remove_dir_all(logs).unwrap();
+    }
+
+    fn program(text: &str) -> Program {
+        let directives = Directives::parse(text).unwrap().unwrap();
+        Program { name: "omp/x".to_owned(), source: None, directives }
+    }
+
+    /// A place with a GPU and a variable of each name for all runs.
+    fn gpu() -> Place {
+        let [plugin, stock, logs] = ["plugin", "stock", "logs"].map(PathBuf::from);
+        let machine = Machine { loader: None, plugin, stock, runtime: None, simulator: None };
+        let given = ["A", "B", "C"].map(|name| (name.to_owned(), "given".to_owned())).to_vec();
+        Place { machine, logs, deadline: None, given }
     }
 }

@@ -23,13 +23,22 @@ pub struct Session {
 }
 
 impl Session {
-    /// Makes runs, so many at once, and writes down what they gave.
-    pub fn make(&mut self, runs: Vec<Run>, workers: usize) -> Result<()> {
-        for outcome in programs::run_all(runs, &self.place, workers)? {
-            self.results.add(&outcome);
-            programs::count(&outcome, &mut self.tally);
-        }
-        self.results.write(&self.file)
+    /// Makes runs, so many at once, and writes down what they gave. What has passed before is not run again.
+    pub fn make(&mut self, mut runs: Vec<Run>, workers: usize) -> Result<()> {
+        runs.retain(|run| !self.is_done(run, 0));
+        // First what must be alone: with others it shares the time that is left at the end.
+        let (alone, others) = runs.into_iter().partition(|run| run.program.directives.alone);
+        self.make_all(alone, 1)?;
+        self.make_all(others, workers)
+    }
+
+    fn make_all(&mut self, runs: Vec<Run>, workers: usize) -> Result<()> {
+        let Session { place, results, tally, file } = self;
+        programs::run_all(runs, place, workers, |outcome| {
+            results.add(outcome);
+            programs::count(outcome, tally);
+            results.write(file)
+        })
     }
 
     /// Makes a round of benches: each with our plugin and with GCC's, one right after the other, so that what drifts on the
@@ -37,11 +46,11 @@ impl Session {
     pub fn round(&mut self, benches: &[(Program, PathBuf)], number: usize) -> Result<()> {
         for (program, binary) in benches {
             let mut own = Run::all_of(program, binary, &self.place);
-            own.retain(|run| run.variant.is_empty() && !self.has_failed(run));
+            own.retain(|run| run.variant.is_empty() && !self.is_done(run, number));
             if number % 2 == 1 {
                 own.reverse();
             }
-            self.make(own, 1)?;
+            self.make_all(own, 1)?;
         }
         Ok(())
     }
@@ -55,8 +64,11 @@ impl Session {
         Ok(())
     }
 
-    fn has_failed(&self, run: &Run) -> bool {
-        let mut earlier = self.results.runs.iter().filter(|one| one.name == run.program.name);
-        earlier.any(|one| one.with == run.label() && one.verdict != "passed")
+    /// Whether a run needs no further go in a round of this number: it has passed so often, or it doesn't pass.
+    fn is_done(&self, run: &Run, number: usize) -> bool {
+        let with = run.label();
+        let own = self.results.runs.iter().filter(|one| one.name == run.program.name && one.with == with);
+        let verdicts: Vec<&str> = own.map(|one| one.verdict.as_str()).collect();
+        verdicts.len() > number || verdicts.iter().any(|verdict| *verdict != "passed")
     }
 }

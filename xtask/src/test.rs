@@ -36,13 +36,15 @@ pub fn test(gcc: Option<u32>, filter: Option<Regex>) -> Result<ExitCode> {
         machine: Machine::new(&toolchain, &dist, true),
         logs: layout::logs().join("programs"),
         deadline: None,
+        given: Vec::new(),
     };
     let binaries = programs::compile_all(&toolchain, &selected, &mut tally)?;
     let runs = programs::collect(&selected, &binaries, &place, &mut tally);
     progress(format!("running {} programs on the simulator, {} runs", selected.len(), runs.len()));
-    for outcome in programs::run_all(runs, &place, processors())? {
-        programs::count(&outcome, &mut tally);
-    }
+    programs::run_all(runs, &place, processors(), |outcome| {
+        programs::count(outcome, &mut tally);
+        Ok(())
+    })?;
     seeds::run_all(&selected, &binaries, &place, &mut tally)?;
     if filter.as_ref().is_none_or(|filter| filter.is_match(dry_run::NAME)) {
         dry_run::check(&toolchain, &dist, &mut tally)?;

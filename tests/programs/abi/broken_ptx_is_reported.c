@@ -28,8 +28,8 @@ static void refuse(const char *what, const struct boomerang_image *image, const 
 
 int main(void) {
   start_plugin(0);
-  /* The driver's JIT logs begin "ptxas"; the words in them are the text's own. */
-  refuse("no PTX at all", &not_ptx, "ptxas");
+  /* What the JIT calls it is the driver's own; of faults in PTX it says where they are. */
+  refuse("no PTX at all", &not_ptx, "the JIT says: ");
   refuse("an unknown instruction", &bad_instruction, "frobnicate");
   refuse("an undefined function", &undefined, "nowhere_to_be_found");
 

@@ -1,5 +1,6 @@
 // boomerang: checks: compiled device code is kept on disk and found by the next process, unless something else is asked for or BOOMERANG_CACHE=off
 // boomerang: plugins: ours
+// boomerang: gpu-timeout: 90
 // boomerang: env: GOMP_DEBUG=1
 #include "kept_code.h"
 

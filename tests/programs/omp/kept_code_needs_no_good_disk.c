@@ -1,5 +1,6 @@
 // boomerang: checks: a cache whose folder is full, read-only or no folder costs nothing but time, and a process killed as it writes there harms no other
 // boomerang: plugins: ours
+// boomerang: gpu-timeout: 90
 // boomerang: env: GOMP_DEBUG=1 CUDA_CACHE_DISABLE=1
 // boomerang: flags: -rdynamic
 #include <errno.h>

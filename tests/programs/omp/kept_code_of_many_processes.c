@@ -1,5 +1,6 @@
 // boomerang: checks: processes that start at once with one empty cache all get their code, and leave one entry
 // boomerang: plugins: ours
+// boomerang: gpu-timeout: 90
 // boomerang: env: GOMP_DEBUG=1 BOOMERANG_CACHE=folder
 #include "kept_code.h"
 

@@ -1,5 +1,6 @@
 // boomerang: checks: kept device code that was cut, changed, emptied or replaced is not used; it is compiled again and the entry mended
 // boomerang: plugins: ours
+// boomerang: gpu-timeout: 90
 // boomerang: env: GOMP_DEBUG=1 BOOMERANG_CACHE=folder
 #include <fcntl.h>
 

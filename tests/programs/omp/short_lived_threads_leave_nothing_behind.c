@@ -3,6 +3,7 @@
 // boomerang: env: OMP_WAIT_POLICY=passive
 // boomerang: variants: BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll
 // boomerang: timeout: 120
+// boomerang: gpu: alone
 #include <omp.h>
 #include <pthread.h>
 

@@ -1,6 +1,7 @@
 // boomerang: checks: a device tells its memory, name, vendor and driver
 // boomerang: flags: -fno-openmp -fopenacc
 // boomerang: env: ACC_DEVICE_TYPE=nvidia
+// boomerang: gpu: alone
 #include <openacc.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 // boomerang: checks: memory that is freed behind a queue is used again, without a wait
 // boomerang: flags: -fno-openmp -fopenacc
 // boomerang: env: ACC_DEVICE_TYPE=nvidia
+// boomerang: gpu: alone
 #include <openacc.h>
 
 #include "../check.h"

@@ -4,6 +4,7 @@
 // boomerang: env: OMP_WAIT_POLICY=passive MALLOC_MMAP_THRESHOLD_=131072 MALLOC_ARENA_MAX=2
 // boomerang: plugins: ours
 // boomerang: timeout: 180
+// boomerang: gpu: alone
 /* For SOAK_SECONDS seconds, 20 if unset. Without the settings of malloc, the blocks of 256 KiB that the simulator allocates and frees
    for warps come to lie in the heaps of more and more threads. */
 #include <omp.h>
