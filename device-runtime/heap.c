@@ -456,8 +456,9 @@ free_block (uint64_t offset)
 void *
 __boomerang_malloc (size_t bytes)
 {
-  if (bytes < 8)
-    /* newlib's sum has overflowed.  */
+  /* newlib's sum has overflowed, or is so large that that of the driver's malloc would, which then has a block of few bytes (on an
+     H200).  */
+  if (bytes < 8 || bytes >> 48 != 0)
     return 0;
   if (heap == 0 || bytes > (uint64_t) place.pages << place.page_shift)
     return malloc (bytes);

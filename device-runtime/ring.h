@@ -38,7 +38,8 @@ struct ticket
   struct rev_bell *bell;
   const uint32_t *asleep;
   char *area;
-  uint32_t number;
+  uint32_t area_bytes;
+  uint32_t number; /* the leader's alone */
 };
 
 /* The region of the running kernel; false if there is none.  */
@@ -76,33 +77,15 @@ find_region (struct rev_region *region)
 /* Per warp, 0 outside SIMD regions, where all lanes run in lockstep, and ~0 within (GCC's nvptx back end, -muniform-simt).  */
 extern __attribute__ ((address_space (3))) uint32_t __nvptx_uni[32];
 
-/* Whether the whole warp makes the request together; in OpenMP's images only.  */
+/* Whether the whole warp makes the request together; in OpenMP's images only. `own` is what the caller may have on its stack.
+
+   In a SIMD region each lane has its stack in local memory, elsewhere all share one in global memory. __nvptx_uni alone doesn't tell: lanes
+   that leave the region early clear it while others are inside, where the JIT doesn't make them wait.  */
 static inline int
-in_lockstep (void)
+in_lockstep (const void *own)
 {
-  return __nvptx_uni[__nvvm_read_ptx_sreg_tid_y ()] == 0;
+  return !is_local (own) && __nvptx_uni[__nvvm_read_ptx_sreg_tid_y ()] == 0 && active_lanes () == ALL_LANES;
 }
-
-/* What lanes do each for itself. Before sm_70 lanes of a warp that wait for one another would wait for ever: one at a time.
-
-   From sm_70 on they part while they wait, and have to go on as they came, together: GCC's code has one soft-stack pointer for all lanes
-   of a warp, in shared memory, which every function moves and puts back. Lanes that are in different functions would move each
-   other's.  */
-#if BOOMERANG_SM >= 70
-#define FOR_EACH_LANE(action)                 \
-  do                                          \
-    {                                         \
-      uint32_t together_ = active_lanes ();   \
-      action;                                 \
-      warp_sync (together_);                  \
-    }                                         \
-  while (0)
-#else
-#define FOR_EACH_LANE(action)                                   \
-  for (uint32_t lane_ = 0; lane_ < 32; lane_++)                 \
-    if (lane_ == (uint32_t) __nvvm_read_ptx_sreg_laneid ())     \
-    action
-#endif
 
 static inline struct lanes
 lane_alone (void)
@@ -132,9 +115,9 @@ from_leader (struct lanes lanes, uint32_t value)
   return lanes.step != 1 ? warp_broadcast (value) : value;
 }
 
-/* Takes a slot. Each warp has one that it alone uses where there are enough; lanes for themselves spread out.  */
+/* Lines up for a slot. Each warp has one that it alone uses where there are enough; lanes for themselves spread out.  */
 static inline struct ticket
-take_slot (const struct rev_region *region, struct lanes lanes)
+line_up (const struct rev_region *region, struct lanes lanes)
 {
   uint32_t warp = __nvvm_read_ptx_sreg_ctaid_x () * __nvvm_read_ptx_sreg_ntid_y () + __nvvm_read_ptx_sreg_tid_y ();
   uint32_t spread = lanes.step != 1 ? 0 : __nvvm_read_ptx_sreg_laneid () * 33;
@@ -147,18 +130,40 @@ take_slot (const struct rev_region *region, struct lanes lanes)
   ticket.bell = (struct rev_bell *) region->bell;
   ticket.asleep = &ticket.bell->asleep[index % REV_BELL_COPIES].word;
   ticket.area = (char *) region->areas + (uint64_t) index * region->area_bytes;
-  ticket.number = 0;
-  if (lanes.leads)
-    {
-      ticket.number = fetch_add_relaxed_gpu_u32 (&ticket.turn->next, 1);
-      /* Acquire: pairs with `give_back_slot` of the ticket before, or with the host's reply to one that nobody waits for.  */
-      while (load_acquire_gpu_u32 (&ticket.turn->serving) != ticket.number
-	     && !(load_acquire_gpu_u32 (&ticket.turn->left) == ticket.number
-		  && (uint32_t) load_acquire_sys_u64 (ticket.reply) == ticket.number))
-	nap (200);
-    }
-  ticket.number = from_leader (lanes, ticket.number);
+  ticket.area_bytes = region->area_bytes;
+  ticket.number = lanes.leads ? fetch_add_relaxed_gpu_u32 (&ticket.turn->next, 1) : 0;
   return ticket;
+}
+
+/* Whether the slot is ours now.  */
+static inline int
+is_our_turn (struct ticket ticket, struct lanes lanes)
+{
+  /* Acquire: pairs with `give_back_slot` of the ticket before, or with the host's reply to one that nobody waits for.  */
+  return from_leader (lanes, lanes.leads
+			       && (load_acquire_gpu_u32 (&ticket.turn->serving) == ticket.number
+				   || (load_acquire_gpu_u32 (&ticket.turn->left) == ticket.number
+				       && (uint32_t) load_acquire_sys_u64 (ticket.reply) == ticket.number)));
+}
+
+/* What one lane copies at a time.  */
+struct piece
+{
+  uint64_t low, high;
+};
+
+static inline struct piece
+load_fresh (const struct piece *from)
+{
+  struct piece piece;
+  asm volatile (LOAD_FRESH ".v2.u64 {%0, %1}, [%2];" : "=l"(piece.low), "=l"(piece.high) : "l"(from) : "memory");
+  return piece;
+}
+
+static inline void
+store (struct piece *to, struct piece piece)
+{
+  asm volatile ("st.v2.u64 [%0], {%1, %2};" : : "l"(to), "l"(piece.low), "l"(piece.high) : "memory");
 }
 
 /* Writes the request, the line at once: a warp by one store of eight lanes.  */
@@ -176,7 +181,7 @@ fill (struct ticket ticket, const struct rev_request *request, struct lanes lane
   uint64_t *line = (uint64_t *) ticket.request;
   if (lanes.step == 1)
     for (int i = 0; i < 8; i += 2)
-      asm volatile ("st.v2.u64 [%0], {%1, %2};" : : "l"(line + i), "l"(words[i]), "l"(words[i + 1]) : "memory");
+      store ((struct piece *) (line + i), (struct piece) { words[i], words[i + 1] });
   else if (lanes.first < 8)
     {
       uint64_t word = words[0];
@@ -196,28 +201,21 @@ post (struct ticket ticket, uint32_t dev_num, uint64_t fn, struct lanes lanes)
     store_release_sys_u64 (ticket.posted, REV_POSTED (ticket.number, dev_num, fn));
 }
 
-/* Waits until the host has served the request; returns the items that have new contents.  */
-static inline uint32_t
-wait_for_reply (struct ticket ticket, struct lanes lanes)
+/* Rings the bell if the host is asleep. Release: the host that this wakes sees the request.  */
+static inline void
+wake_host (struct ticket ticket, struct lanes lanes)
 {
-  uint32_t dirty = 0;
-  if (lanes.leads)
-    {
-      for (uint32_t looks = 0;; looks++)
-	{
-	  /* Before the first look, which would come too early anyway, and then now and then. Release: the host that this wakes sees
-	     the request.  */
-	  if (looks % BELL_LOOKS == 0 && load_relaxed_sys_u32 (ticket.asleep) != 0)
-	    store_release_sys_u32 (&ticket.bell->rung, 1);
-	  uint64_t reply = load_acquire_sys_u64 (ticket.reply);
-	  dirty = (uint32_t) (reply >> 32);
-	  if ((uint32_t) reply == ticket.number + 1)
-	    break;
-	  if (looks >= EAGER_LOOKS)
-	    nap (NAP_NS);
-	}
-    }
-  return from_leader (lanes, dirty);
+  if (lanes.leads && load_relaxed_sys_u32 (ticket.asleep) != 0)
+    store_release_sys_u32 (&ticket.bell->rung, 1);
+}
+
+/* Whether the host has served the request; if so, `dirty` tells the items that have new contents.  */
+static inline int
+is_served (struct ticket ticket, uint32_t *dirty, struct lanes lanes)
+{
+  uint64_t reply = lanes.leads ? load_acquire_sys_u64 (ticket.reply) : 0;
+  *dirty = from_leader (lanes, (uint32_t) (reply >> 32));
+  return from_leader (lanes, (uint32_t) reply == ticket.number + 1);
 }
 
 /* Goes on without the reply. The next requester has the slot once the host has served this request. Nobody looks at the bell until
@@ -232,34 +230,96 @@ leave_slot (struct ticket ticket, struct lanes lanes)
     }
 }
 
-/* Lets the next requester have the slot.  */
+/* Lets the next requester have the slot. Release, if we have read from its inline area: pairs with `is_our_turn` of the next. Of the rest
+   of the slot nothing is read that the next writes.  */
 static inline void
-give_back_slot (struct ticket ticket, struct lanes lanes)
+give_back_slot (struct ticket ticket, int has_read, struct lanes lanes)
 {
   meet (lanes);
-  if (lanes.leads)
+  if (lanes.leads && has_read)
     store_release_gpu_u32 (&ticket.turn->serving, ticket.number + 1);
+  else if (lanes.leads)
+    store_relaxed_u32 (&ticket.turn->serving, ticket.number + 1);
 }
 
-/* Copies between memory and the inline area, `lanes` together. Volatile: the host may have written what is read.  */
+/* Copies between memory and the inline area, `lanes` together. Before sm_70 a plain load may find in the L1 cache what was there before
+   the host wrote.  */
 static inline void
 copy (void *to, const void *from, uint64_t bytes, struct lanes lanes)
 {
   uint64_t align = (uint64_t) to | (uint64_t) from | bytes;
   uint64_t i;
   if ((align & 15) == 0)
-    for (i = lanes.first; i < bytes / 16; i += lanes.step)
-      {
-	uint64_t low, high;
-	asm volatile ("ld.volatile.v2.u64 {%0, %1}, [%2];" : "=l"(low), "=l"(high) : "l"((const char *) from + i * 16));
-	asm volatile ("st.v2.u64 [%0], {%1, %2};" : : "l"((char *) to + i * 16), "l"(low), "l"(high) : "memory");
-      }
+    {
+      uint64_t pieces = bytes / 16;
+      /* Two at a time: the second needn't wait for the first to cross the bus.  */
+#pragma nounroll
+      for (i = lanes.first; i < pieces; i += 2 * lanes.step)
+	{
+	  uint64_t next = i + lanes.step < pieces ? i + lanes.step : i;
+	  struct piece one = load_fresh ((const struct piece *) from + i), two = load_fresh ((const struct piece *) from + next);
+	  store ((struct piece *) to + i, one);
+	  store ((struct piece *) to + next, two);
+	}
+    }
   else if ((align & 3) == 0)
+#pragma nounroll
     for (i = lanes.first; i < bytes / 4; i += lanes.step)
-      ((uint32_t *) to)[i] = ((const volatile uint32_t *) from)[i];
+      ((uint32_t *) to)[i] = load_fresh_u32 ((const uint32_t *) from + i);
   else
+#pragma nounroll
     for (i = lanes.first; i < bytes; i += lanes.step)
-      ((uint8_t *) to)[i] = ((const volatile uint8_t *) from)[i];
+      ((uint8_t *) to)[i] = load_fresh_u8 ((const uint8_t *) from + i);
+}
+
+/* Writes a request into its slot and posts it.  */
+typedef void poster (struct ticket ticket, const void *request, struct lanes lanes);
+/* Fetches what the host left in the slot's inline area; whether that was anything.  */
+typedef int taker (struct ticket ticket, const void *request, uint32_t dirty, struct lanes lanes);
+
+/* Takes a slot, posts the request and, if there is something to take, waits for the reply, takes it and gives the slot back.
+
+   There is one loop, which all lanes leave together, by a vote. GCC's code counts on it: of a warp's lanes it keeps one soft-stack
+   pointer, in shared memory, which every function moves and puts back, so lanes that are in different functions would move each other's.
+   And lanes that have come to the end of a SIMD region wait there for the others only as long as these stay out of loops that lanes leave
+   one by one (the JIT marks such a loop by YIELD); then they tell everybody that the region is over, and that the warp runs in lockstep.
+   No lane has to leave a loop in which another waits for what it holds.  */
+static inline __attribute__ ((always_inline)) void
+exchange (const struct rev_region *region, const void *request, poster *post_it, taker *take_it, struct lanes lanes)
+{
+  enum { IN_LINE, POSTED, DONE } stage = IN_LINE;
+  uint32_t together = lanes.step != 1 ? ALL_LANES : active_lanes ();
+  struct ticket ticket = line_up (region, lanes);
+  for (uint32_t looks = 0;; looks++)
+    {
+      if (stage == IN_LINE && is_our_turn (ticket, lanes))
+	{
+	  post_it (ticket, request, lanes);
+	  stage = POSTED;
+	  if (take_it == 0)
+	    {
+	      leave_slot (ticket, lanes);
+	      stage = DONE;
+	    }
+	}
+      if (stage == POSTED)
+	{
+	  uint32_t dirty;
+	  /* Before the first look, which would come too early anyway, and then now and then.  */
+	  if (looks % BELL_LOOKS == 0)
+	    wake_host (ticket, lanes);
+	  if (is_served (ticket, &dirty, lanes))
+	    {
+	      int has_read = take_it (ticket, request, dirty, lanes);
+	      give_back_slot (ticket, has_read, lanes);
+	      stage = DONE;
+	    }
+	}
+      if (!any_lane (together, stage != DONE))
+	return;
+      if (looks >= EAGER_LOOKS)
+	nap (NAP_NS);
+    }
 }
 
 #endif

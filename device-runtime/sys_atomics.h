@@ -42,6 +42,30 @@ load_relaxed_sys_u32 (const void *address)
   return value;
 }
 
+/* What was written before the last acquire. `LOAD_FRESH`: the instruction.  */
+
+#if BOOMERANG_SM >= 70
+#define LOAD_FRESH "ld"
+#else
+#define LOAD_FRESH "ld.volatile"
+#endif
+
+static inline uint32_t
+load_fresh_u32 (const void *address)
+{
+  uint32_t value;
+  asm volatile (LOAD_FRESH ".u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  return value;
+}
+
+static inline uint8_t
+load_fresh_u8 (const void *address)
+{
+  uint32_t value;
+  asm volatile (LOAD_FRESH ".u8 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  return (uint8_t) value;
+}
+
 /* Release: everything that this thread did, or has synchronised with, comes before the store.  */
 
 static inline void
@@ -93,16 +117,42 @@ fetch_add_relaxed_gpu_u32 (void *address, uint32_t value)
 
 #define ALL_LANES 0xffffffffu
 
-#if BOOMERANG_SM >= 70
 /* The lanes that execute this together.  */
 static inline uint32_t
 active_lanes (void)
 {
   uint32_t lanes;
+#if BOOMERANG_SM >= 70
   asm volatile ("activemask.b32 %0;" : "=r"(lanes) : : "memory");
+#else
+  asm volatile ("vote.ballot.b32 %0, 1;" : "=r"(lanes) : : "memory");
+#endif
   return lanes;
 }
+
+/* Whether an address is one of the thread's own, local memory.  */
+static inline int
+is_local (const void *address)
+{
+  int local;
+  asm ("{ .reg .pred %%p; isspacep.local %%p, %1; selp.s32 %0, 1, 0, %%p; }" : "=r"(local) : "l"(address));
+  return local;
+}
+
+/* Whether one of `lanes`, which all come here, has a true condition.  */
+static inline int
+any_lane (uint32_t lanes, int condition)
+{
+#if BOOMERANG_SM >= 70
+  return __nvvm_vote_any_sync (lanes, condition);
+#else
+  int any;
+  (void) lanes;
+  asm volatile ("{ .reg .pred %%p; setp.ne.s32 %%p, %1, 0; vote.any.pred %%p, %%p; selp.s32 %0, 1, 0, %%p; }"
+		: "=r"(any) : "r"(condition) : "memory");
+  return any;
 #endif
+}
 
 /* Lanes meet: what the others did before is seen after. Before sm_70 they never part.  */
 static inline void

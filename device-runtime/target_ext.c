@@ -12,6 +12,7 @@ struct target
   const uint64_t *addrs;
   const uint64_t *sizes;
   const uint16_t *kinds;
+  int32_t dev_num;
 };
 
 static inline uint64_t
@@ -22,6 +23,7 @@ align_up (uint64_t value)
 
 /* Calls `move` for each item that travels inline: the rule of rev_wire.h, which the host applies as well.  */
 #define FOR_INLINE_ITEMS(target, capacity, i, at)                                                         \
+  _Pragma ("nounroll")                                                                                    \
   for (uint64_t i = 0, at = align_up ((target)->mapnum * 18), step_;                                      \
        i < (target)->mapnum && i < REV_MAX_INLINE_ITEMS; i++, at += step_)                                \
     if (step_ = inline_bytes (target, i, capacity - at), step_ != 0)
@@ -37,31 +39,32 @@ inline_bytes (const struct target *target, uint64_t i, uint64_t room)
   return align_up (size);
 }
 
-/* Makes the request and returns when it is served. Inlined: on the stack its arguments would live in slow local memory.  */
-static inline __attribute__ ((always_inline)) void
-request (const struct rev_region *region, const struct target *target, int32_t dev_num, struct lanes lanes)
+static inline void
+post_target (struct ticket ticket, const void *request, struct lanes lanes)
 {
-  struct ticket ticket = take_slot (region, lanes);
+  const struct target *target = request;
   char *area = ticket.area;
-  uint64_t capacity = region->area_bytes;
+  uint64_t capacity = ticket.area_bytes;
   uint64_t mapnum = target->mapnum;
   int has_inline = mapnum != 0 && mapnum <= capacity / 18 && align_up (mapnum * 18) <= capacity;
-  /* Does it fit into one word?  */
-  int is_short = mapnum == 0 && target->fn >> REV_FN_BITS == 0 && (uint32_t) dev_num >> REV_DEV_NUM_BITS == 0;
-  if (!is_short)
+  /* What fits into one word.  */
+  if (mapnum == 0 && target->fn >> REV_FN_BITS == 0 && (uint32_t) target->dev_num >> REV_DEV_NUM_BITS == 0)
     {
-      const struct rev_request request = { .op = REV_OP_TARGET,
-					   .has_inline = (uint32_t) has_inline,
-					   .fn = target->fn,
-					   .mapnum = mapnum,
-					   .addrs = (uint64_t) target->addrs,
-					   .sizes = (uint64_t) target->sizes,
-					   .kinds = (uint64_t) target->kinds,
-					   .dev_num = dev_num };
-      fill (ticket, &request, lanes);
+      post (ticket, (uint32_t) target->dev_num, target->fn, lanes);
+      return;
     }
+  const struct rev_request line = { .op = REV_OP_TARGET,
+				    .has_inline = (uint32_t) has_inline,
+				    .fn = target->fn,
+				    .mapnum = mapnum,
+				    .addrs = (uint64_t) target->addrs,
+				    .sizes = (uint64_t) target->sizes,
+				    .kinds = (uint64_t) target->kinds,
+				    .dev_num = target->dev_num };
+  fill (ticket, &line, lanes);
   if (has_inline)
     {
+#pragma nounroll
       for (uint64_t i = lanes.first; i < mapnum; i += lanes.step)
 	{
 	  ((uint64_t *) area)[i] = target->addrs[i];
@@ -72,16 +75,18 @@ request (const struct rev_region *region, const struct target *target, int32_t d
 	if (rev_kind_to (target->kinds[i]))
 	  copy (area + at, (const void *) target->addrs[i], target->sizes[i], lanes);
     }
-  if (is_short)
-    post (ticket, (uint32_t) dev_num, target->fn, lanes);
-  else
-    post (ticket, 0, 0, lanes);
-  uint32_t dirty = wait_for_reply (ticket, lanes);
+  post (ticket, 0, 0, lanes);
+}
+
+static inline int
+take_items (struct ticket ticket, const void *request, uint32_t dirty, struct lanes lanes)
+{
+  const struct target *target = request;
   if (dirty != 0)
-    FOR_INLINE_ITEMS (target, capacity, i, at)
+    FOR_INLINE_ITEMS (target, ticket.area_bytes, i, at)
       if (dirty >> i & 1)
-	copy ((void *) target->addrs[i], area + at, target->sizes[i], lanes);
-  give_back_slot (ticket, lanes);
+	copy ((void *) target->addrs[i], ticket.area + at, target->sizes[i], lanes);
+  return dirty != 0;
 }
 
 /* libgomp's GOMP_ADDITIONAL_ICVS, which every image has that uses OpenMP on the device. Its first member is the number of the device
@@ -94,16 +99,13 @@ GOMP_target_ext (int device, void (*fn) (void *), size_t mapnum, void **hostaddr
 {
   (void) flags;
   (void) depend;
-  (void) args;
   struct rev_region region;
   if (device != DEVICE_ANCESTOR || fn == 0 || !find_region (&region))
     return;
-  struct target target = { (uint64_t) fn, mapnum, (const uint64_t *) hostaddrs, (const uint64_t *) sizes, kinds };
-  int32_t dev_num = __gomp_additional_icvs[0];
-  if (in_lockstep ())
-    {
-      request (&region, &target, dev_num, lanes_of_warp ());
-      return;
-    }
-  FOR_EACH_LANE (request (&region, &target, dev_num, lane_alone ()));
+  const struct target target = { (uint64_t) fn, mapnum, (const uint64_t *) hostaddrs, (const uint64_t *) sizes, kinds,
+				 __gomp_additional_icvs[0] };
+  if (in_lockstep (args))
+    exchange (&region, &target, post_target, take_items, lanes_of_warp ());
+  else
+    exchange (&region, &target, post_target, take_items, lane_alone ());
 }

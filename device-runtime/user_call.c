@@ -3,58 +3,60 @@
 #include "boomerang.h"
 #include "ring.h"
 
-/* Waits for the host and fetches what its handler left, or goes on.  */
-enum reply
+struct call
 {
-  WANTED,
-  UNWANTED
+  uint32_t opcode;
+  uint32_t bytes;
+  void *data;
 };
 
-static inline __attribute__ ((always_inline)) void
-make (const struct rev_region *region, uint32_t opcode, void *data, uint32_t bytes, enum reply reply, struct lanes lanes)
+static inline void
+post_call (struct ticket ticket, const void *request, struct lanes lanes)
 {
-  struct ticket ticket = take_slot (region, lanes);
-  const struct rev_request request = { .op = REV_OP_USER, .fn = opcode, .mapnum = bytes };
-  fill (ticket, &request, lanes);
-  copy (ticket.area, data, bytes, lanes);
+  const struct call *call = request;
+  const struct rev_request line = { .op = REV_OP_USER, .fn = call->opcode, .mapnum = call->bytes };
+  fill (ticket, &line, lanes);
+  copy (ticket.area, call->data, call->bytes, lanes);
   post (ticket, 0, 0, lanes);
-  if (reply == UNWANTED)
-    {
-      leave_slot (ticket, lanes);
-      return;
-    }
-  wait_for_reply (ticket, lanes);
-  copy (data, ticket.area, bytes, lanes);
-  give_back_slot (ticket, lanes);
+}
+
+static inline int
+take_answer (struct ticket ticket, const void *request, uint32_t dirty, struct lanes lanes)
+{
+  const struct call *call = request;
+  (void) dirty;
+  copy (call->data, ticket.area, call->bytes, lanes);
+  return 1;
 }
 
 static inline __attribute__ ((always_inline)) int
-call (uint32_t opcode, void *data, uint32_t bytes, enum reply reply)
+make (uint32_t opcode, void *data, uint32_t bytes, taker *take_it)
 {
   struct rev_region region;
+  const struct call call = { opcode, bytes, data };
   if (!find_region (&region) || bytes > region.area_bytes)
     return 0;
 #ifndef BOOMERANG_PLAIN
-  if (in_lockstep ())
+  if (in_lockstep (data))
     {
-      make (&region, opcode, data, bytes, reply, lanes_of_warp ());
+      exchange (&region, &call, post_call, take_it, lanes_of_warp ());
       return 1;
     }
 #endif
-  FOR_EACH_LANE (make (&region, opcode, data, bytes, reply, lane_alone ()));
+  exchange (&region, &call, post_call, take_it, lane_alone ());
   return 1;
 }
 
 int
 boomerang_call (uint32_t opcode, void *data, uint32_t bytes)
 {
-  return call (opcode, data, bytes, WANTED);
+  return make (opcode, data, bytes, take_answer);
 }
 
 int
 boomerang_post (uint32_t opcode, const void *data, uint32_t bytes)
 {
-  return call (opcode, (void *) data, bytes, UNWANTED);
+  return make (opcode, (void *) data, bytes, 0);
 }
 
 uint32_t
