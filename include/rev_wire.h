@@ -27,6 +27,10 @@
    5. A region's end is reported after all that its kernel posted is served, whether somebody waits for the reply or not. So
       the next region that gets the window finds every slot idle.
 
+   6. The host clears the word at `end` before it launches a kernel. The last team stores 1 there and then to `rung`, moments before the
+      kernel ends. So a host that is about to sleep, and looks at the word as it looks at the slots, is woken for the end. The word is a
+      hint: whether the kernel has ended is the driver's to say. Kernels store it in plain PTX (plugin/image/epilogue.rs).
+
    Plain C99 and CUDA C; the Rust side is plugin/reverse/wire.rs, and tests/wire_layout.rs compares the two.  */
 
 #ifndef BOOMERANG_REV_WIRE_H
@@ -36,7 +40,7 @@
 #include <stdint.h>
 
 /* Changes whenever anything below does. */
-#define REV_WIRE_VERSION 3u
+#define REV_WIRE_VERSION 4u
 
 /* Bytes before the first soft stack that hold the region. */
 #define REV_REGION_BYTES 256u
@@ -72,13 +76,14 @@ struct rev_region
   uint32_t version;    /* REV_WIRE_VERSION */
   uint32_t slot_mask;  /* number of slots - 1 */
   uint32_t area_bytes; /* size of each inline area, a multiple of REV_ITEM_ALIGN */
-  uint32_t reserved;
+  uint32_t ended_teams; /* device only: teams of the running kernel that have come to their end; 0 again once all have */
   uint64_t posted;   /* address of the first `posted`, a uint64_t, pinned host memory */
   uint64_t requests; /* address of the first rev_request, pinned host memory */
   uint64_t replies;  /* address of the first rev_reply, pinned host memory */
   uint64_t areas;    /* address of the first inline area, pinned host memory */
   uint64_t turns;    /* address of the first rev_turn, device memory */
   uint64_t bell;     /* address of the rev_bell, pinned host memory */
+  uint64_t end;      /* address of a uint32_t, pinned host memory: see invariant 6 */
 };
 
 /* In device memory, one a slot: a ticket lock. */
@@ -156,8 +161,9 @@ rev_kind_from (uint32_t kind)
 #define REV_ASSERT(condition) _Static_assert (condition, #condition)
 #endif
 #ifdef REV_ASSERT
-REV_ASSERT (sizeof (struct rev_region) == 64 && sizeof (struct rev_region) <= REV_REGION_BYTES);
-REV_ASSERT (offsetof (struct rev_region, posted) == 16 && offsetof (struct rev_region, bell) == 56);
+REV_ASSERT (sizeof (struct rev_region) == 72 && sizeof (struct rev_region) <= REV_REGION_BYTES);
+REV_ASSERT (offsetof (struct rev_region, posted) == 16 && offsetof (struct rev_region, bell) == 56
+	    && offsetof (struct rev_region, end) == 64);
 REV_ASSERT (sizeof (struct rev_turn) == 16 && offsetof (struct rev_turn, left) == 8);
 REV_ASSERT (sizeof (struct rev_bell) == 64 * (1 + REV_BELL_COPIES) && offsetof (struct rev_bell, asleep) == 64);
 REV_ASSERT (sizeof (struct rev_request) == 64 && offsetof (struct rev_request, fn) == 8);

@@ -47,8 +47,8 @@ fn structures_have_the_same_size_on_both_sides() {
 
 #[test]
 fn members_have_the_same_offsets_on_both_sides() {
-    same_offsets!(rev_region, Region: version = version, slot_mask = slot_mask, area_bytes = area_bytes, posted = posted,
-        requests = requests, replies = replies, areas = areas, turns = turns, bell = bell);
+    same_offsets!(rev_region, Region: version = version, slot_mask = slot_mask, area_bytes = area_bytes, ended_teams = ended_teams, posted = posted,
+        requests = requests, replies = replies, areas = areas, turns = turns, bell = bell, end = end);
     same_offsets!(rev_bell, Bell: rung = rung, asleep = asleep);
     same_offsets!(rev_request, Request: op = op, has_inline = has_inline, fn_ = func, mapnum = mapnum, addrs = addrs,
         sizes = sizes, kinds = kinds, dev_num = dev_num);

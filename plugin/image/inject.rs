@@ -3,8 +3,9 @@
 //!
 //! Rewrites of the text that goes into the JIT: the object that defines `GOMP_target_ext` calls it something else; the object that
 //! GCC's linker took for the API is left out; and every kernel stores, as it starts, where its region is: in front of its soft
-//! stacks. Then our objects are linked in.
+//! stacks, and tells of its end ([`super::epilogue`]). Then our objects are linked in.
 
+use super::epilogue;
 use crate::reverse::wire::{self, REGION_BYTES};
 use std::borrow::Cow;
 
@@ -14,8 +15,11 @@ const STOCK_NAME: &str = "__boomerang_stock_target_ext";
 const DEFINITION: &str = "// BEGIN GLOBAL FUNCTION DEF: GOMP_target_ext\n";
 /// The shared variables that kernels set, one each per team: where their region is, and the copy of it that our runtime makes,
 /// whose first word is 0 until it has (`device-runtime/ring.h`).
-const REGION: &str = "__boomerang_region";
+pub(super) const REGION: &str = "__boomerang_region";
 const CACHE: &str = "__boomerang_cache";
+
+/// What stands in front of a kernel's name.
+pub(super) const ENTRY: &str = ".entry ";
 
 /// The functions of the public device API.
 const CALLS: [&str; 3] = ["boomerang_call", "boomerang_post", "boomerang_capacity"];
@@ -52,6 +56,8 @@ pub struct Injected<'a> {
     /// The image's objects.
     objects: Vec<Cow<'a, str>>,
     runtime: Vec<Runtime>,
+    /// Whether its kernels say when they are about to end.
+    pub tells_end: bool,
 }
 
 impl<'a> Injected<'a> {
@@ -97,8 +103,14 @@ pub fn inject<'a>(objects: &[&'a str]) -> Option<Injected<'a>> {
         let defines = text.contains(DEFINITION);
         Some(if defines { rename(&text, "GOMP_target_ext", STOCK_NAME).into() } else { text })
     });
-    let objects = objects.collect::<Option<Vec<_>>>()?;
-    (linkage != ".visible").then_some(Injected { objects, runtime })
+    let mut objects = objects.collect::<Option<Vec<_>>>()?;
+    if linkage == ".visible" {
+        return None;
+    }
+    let telling = objects.iter().map(|text| epilogue::tell_ends(text)).collect::<Option<Vec<_>>>();
+    let tells_end = telling.is_some();
+    objects = telling.map_or(objects, |telling| telling.into_iter().map(Cow::Owned).collect());
+    Some(Injected { objects, runtime, tells_end })
 }
 
 /// The places where `name` stands in a text as a whole name.
@@ -148,7 +160,6 @@ pub(super) fn begin_kernels(
     variables: &str,
     prologue: impl Fn(&str) -> Option<String>,
 ) -> Option<Option<String>> {
-    const ENTRY: &str = ".entry ";
     if !text.contains(ENTRY) {
         return Some(None);
     }
@@ -173,9 +184,10 @@ pub(super) fn begin_kernels(
     Some(Some(out))
 }
 
-/// The instructions that store a kernel's region. A kernel that mkoffload launches takes its arguments, its soft stacks and the
-/// size of one as 64-bit words (nvptx.cc, write_omp_entry); one of another form gets no region and makes no requests.
-fn prologue(head: &str) -> Option<String> {
+/// The parameter of a kernel that points at its soft stacks. A kernel that mkoffload launches takes its arguments, its soft stacks and
+/// the size of one as 64-bit words (nvptx.cc, write_omp_entry); one of another form has no region and makes no requests. `head` stands
+/// between the kernel's name and its body; None where its own form isn't known.
+pub(super) fn stacks(head: &str) -> Option<Option<&str>> {
     let parameters = match head.split_once('(') {
         Some((_, rest)) => rest.split_once(')')?.0.split(',').map(str::trim).collect(),
         None => Vec::new(),
@@ -189,11 +201,19 @@ fn prologue(head: &str) -> Option<String> {
             (matches!(form, (".param", ".u64" | ".b64")) && words.next().is_none()).then_some(name)
         })
         .collect();
-    let value = match words[..] {
-        [_, stacks, _] if parameters.len() == 3 => {
+    Some(match words[..] {
+        [_, stacks, _] if parameters.len() == 3 => Some(stacks),
+        _ => None,
+    })
+}
+
+/// The instructions that store a kernel's region.
+fn prologue(head: &str) -> Option<String> {
+    let value = match stacks(head)? {
+        Some(stacks) => {
             format!("ld.param.u64 %boomerang,[{stacks}];\nsub.u64 %boomerang,%boomerang,{REGION_BYTES};\n")
         }
-        _ => "mov.u64 %boomerang,0;\n".into(),
+        None => "mov.u64 %boomerang,0;\n".into(),
     };
     Some(format!(
         "\n{{\n.reg .u64 %boomerang;\n.reg .u32 %none;\n{value}st.shared.u64 [{REGION}],%boomerang;\n\

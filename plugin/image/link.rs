@@ -265,9 +265,9 @@ fn add_runtime<'a>(device: &Device, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a, C
     let Some(injected) = injected.filter(|injected| env::settings().ring || injected.calls()) else {
         return (texts, Protocol::Slot, false);
     };
-    let calls = injected.calls();
+    let (calls, protocol) = (injected.calls(), Protocol::Ring { tells_end: injected.tells_end });
     let texts = injected.objects(device.attrs.compute_capability).map(|text| owned(text.into_owned()));
-    (texts.collect(), Protocol::Ring, calls)
+    (texts.collect(), protocol, calls)
 }
 
 /// What the JIT refused, and what may have been its reason: it takes neither PTX newer than the driver, nor PTX for GPUs newer

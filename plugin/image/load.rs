@@ -75,6 +75,7 @@ pub fn load(
     let Linked { module, protocol, calls, prints } = link::link(device, image)?;
     let mut symbols = Symbols::default();
     image.objects.iter().for_each(|text| symbols.add(text.to_bytes()));
+    let calls = calls.then_some(protocol);
     let mut loader = Loader { device, image, module, calls, prints, symbols, memory: vec![] };
     let result = loader.load(address as usize, reverse.then_some(protocol), host_indirect);
     result.inspect_err(|_| {
@@ -88,7 +89,7 @@ struct Loader<'a> {
     image: &'a Descriptor<'a>,
     module: Module,
     /// Whether kernels may call the host through our own API.
-    calls: bool,
+    calls: Option<Protocol>,
     /// Whether a kernel may print and go on.
     prints: bool,
     symbols: Symbols<'a>,
@@ -99,12 +100,12 @@ struct Loader<'a> {
 impl Loader<'_> {
     fn load(&mut self, address: usize, requests: Option<Protocol>, host_indirect: &[u64]) -> Result<Loaded> {
         let reverse_table = requests.map_or(Ok(None), |protocol| self.attach_reverse(protocol))?;
-        if self.calls {
+        if self.calls.is_some() {
             let name = &self.image.name;
             host::debug(|| format!("offload image {name}: kernels call the host through our device runtime"));
         }
         let requests = requests.filter(|_| reverse_table.is_some());
-        let kernels = self.kernels(requests.or(self.calls.then_some(Protocol::Ring)))?;
+        let kernels = self.kernels(requests.or(self.calls))?;
         let mut table: Vec<_> =
             kernels.iter().map(|kernel| pair(std::ptr::from_ref(kernel) as usize, 1)).collect();
         for name in &self.image.variables {
@@ -195,7 +196,7 @@ impl Loader<'_> {
                 });
                 self.check(device.reverse.attach(device, slot), REVERSE_SLOT)?;
             }
-            Protocol::Ring => {
+            Protocol::Ring { .. } => {
                 host::debug(|| format!("offload image {name}: requests come through our device runtime"));
                 self.check(device.reverse.share(device.driver), REVERSE_SLOT)?;
             }

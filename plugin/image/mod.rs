@@ -14,6 +14,7 @@ macro_rules! device_object {
 pub mod cache;
 pub mod descriptor;
 pub mod direct;
+pub mod epilogue;
 pub mod fences;
 pub mod heap;
 pub mod idle;
@@ -44,7 +45,10 @@ pub enum Protocol {
     /// Through the device library that GCC links: one slot for the whole device.
     Slot,
     /// Through our device runtime: many slots for each region.
-    Ring,
+    Ring {
+        /// Whether they say when they are about to end (`epilogue`).
+        tells_end: bool,
+    },
 }
 
 /// A kernel: one target region of the program. Its address is what libgomp knows it by.
@@ -70,6 +74,11 @@ impl Kernel {
     /// Whether it can be launched.
     pub fn is_loaded(&self) -> bool {
         self.function != Function::NONE
+    }
+
+    /// Whether it says when it is about to end. Nothing is put behind it on its stream then.
+    pub fn tells_end(&self) -> bool {
+        self.requests == Some(Protocol::Ring { tells_end: true })
     }
 }
 

@@ -52,17 +52,17 @@ impl Plan {
 
     /// The queue that it needs.
     pub fn want(&self, device: &Device) -> Want {
-        want(device, self.kernel.requests.is_some())
+        want(device, self.kernel.requests.is_some(), !self.kernel.tells_end())
     }
 }
 
-/// The queue that a kernel needs, one that may make requests or not.
-fn want(device: &Device, requests: bool) -> Want {
+/// The queue that a kernel needs, one that may make `requests` or not, and whose end is to be marked or not.
+fn want(device: &Device, requests: bool, mark: bool) -> Want {
     Want {
         // The NULL stream waits for streams that are ordered with it. A kernel that may wait for the host must not hold it up: the
         // host may wait for the NULL stream.
         order: if requests { Order::Apart } else { Order::AfterNull },
-        end_word: device.uses_memory_operations(),
+        end_word: mark && device.uses_memory_operations(),
         nested: reverse::serving().is_some(),
         serving: device.reverse.under_service(),
     }
@@ -98,7 +98,10 @@ impl Region {
         let arguments = [variables, stacks.base(), STACK_BYTES];
         // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
         // variables, by libgomp's contract.
-        unsafe { launch(device, &kernel.name, kernel.function, &shape, &arguments, &mut queue) }?;
+        unsafe { launch(device, &kernel.name, kernel.function, &shape, &arguments, &queue) }?;
+        // Nothing behind a kernel that may wait for the host, if it can be helped: it would block a hardware channel, and with it
+        // what the host's block may wait for.
+        queue.mark_end(device.driver, !kernel.tells_end())?;
         Ok(Region { kernel, queue, requests, stacks })
     }
 
@@ -142,13 +145,14 @@ pub fn run_once(
     with_stack: bool,
 ) -> Result<()> {
     let _context = ContextGuard::enter(device.driver, device.context)?;
-    let mut queue = device.launch.queues.take(device.driver, want(device, false))?;
+    let mut queue = device.launch.queues.take(device.driver, want(device, false, true))?;
     let pool = &device.launch.stacks;
     let stacks = if with_stack { Some(pool.wait_for(device, 1)?) } else { None };
     let end_of_stack = stacks.as_ref().map(|stacks| stacks.base() + STACK_BYTES);
     let shape = Shape { grid: [1; 3], block: [1; 3], shared: 0 };
     // SAFETY: the kernels that newlib and mkoffload make take this argument or none; the stack lives until it has ended.
-    unsafe { launch(device, name, function, &shape, end_of_stack.as_slice(), &mut queue) }?;
+    unsafe { launch(device, name, function, &shape, end_of_stack.as_slice(), &queue) }?;
+    queue.mark_end(device.driver, true)?;
     wait::until_end(device, &queue, None)?;
     end(device, name, queue, true)?;
     stacks.into_iter().for_each(|stacks| pool.give_back(stacks));
@@ -165,7 +169,7 @@ unsafe fn launch(
     function: Function,
     shape: &Shape,
     arguments: &[u64],
-    queue: &mut Queue,
+    queue: &Queue,
 ) -> Result<()> {
     let (driver, state) = (device.driver, &device.launch);
     // Before the stream looks at the NULL stream, which gets no copies while a kernel runs (`memory::small`).
@@ -175,7 +179,6 @@ unsafe fn launch(
         // SAFETY: the caller's promise.
         .and_then(|()| unsafe { driver.launch(function, shape, queue.stream, arguments) })
         .inspect_err(|_| state.running.end(name))?;
-    queue.mark_end(driver)?;
     state.launched.fetch_add(1, Ordering::Relaxed);
     Ok(())
 }

@@ -27,8 +27,10 @@ pub struct Queue {
     pub event: Event,
     /// The word that the stream writes the region's number to; none where stream memory operations are missing.
     end: Option<&'static AtomicU32>,
-    /// The number of the region that was launched last.
+    /// The number of the region that was marked last.
     region: u32,
+    /// Whether the kernel that was launched last has an end mark.
+    marked: bool,
 }
 
 impl Queue {
@@ -47,26 +49,28 @@ impl Queue {
         }
     }
 
-    /// Enqueues the end mark behind the kernel that was just launched.
+    /// Enqueues the end mark behind the kernel that was just launched, if there is to be one and the queue has a word for it.
     ///
     /// # Errors
     /// Those of `cuStreamWriteValue32`.
-    pub fn mark_end(&mut self, driver: &Driver) -> Result<(), CudaError> {
-        let Some(end) = self.end else { return Ok(()) };
+    pub fn mark_end(&mut self, driver: &Driver, wanted: bool) -> Result<(), CudaError> {
+        let end = self.end.filter(|_| wanted);
+        self.marked = end.is_some();
+        let Some(end) = end else { return Ok(()) };
         self.region = self.region.wrapping_add(1);
         // SAFETY: end words are never freed while the context lives.
         unsafe { driver.stream_write_value_32(self.stream, end.as_ptr() as u64, self.region) }
     }
 
-    /// Whether the end mark was written: the kernel is done and its writes are visible. False without an end word.
+    /// Whether the end mark was written: the kernel is done and its writes are visible. False where there is none.
     pub fn has_ended(&self) -> bool {
         // Acquire pairs with the barrier that the stream's write begins with (CUDA Driver API, CU_STREAM_WRITE_VALUE_DEFAULT).
-        self.end.is_some_and(|end| end.load(Ordering::Acquire) == self.region)
+        self.is_marked() && self.end.is_some_and(|end| end.load(Ordering::Acquire) == self.region)
     }
 
     /// Whether [`has_ended`](Self::has_ended) tells; else the driver must be asked.
-    pub fn has_end_word(&self) -> bool {
-        self.end.is_some()
+    pub fn is_marked(&self) -> bool {
+        self.marked
     }
 }
 
@@ -78,7 +82,7 @@ pub type Heir = Box<dyn FnOnce(Queue) + Send>;
 pub struct Want {
     /// How it is to be ordered with the legacy NULL stream.
     pub order: Order,
-    /// Whether the device can write an end word; the queue gets one if there are channels left.
+    /// Whether there is to be an end word; the queue gets one if there are channels left.
     pub end_word: bool,
     /// Whether the region is launched by a served block, on the thread that serves it: it doesn't wait for others then.
     pub nested: bool,
@@ -123,10 +127,11 @@ enum Got {
 
 impl Queues {
     fn get(&mut self, want: Want) -> Option<Got> {
-        // One with an end word, where there is one.
+        // One with an end word, where that is wanted and there is one.
         let free = &self.free;
-        let fitting =
-            (0..free.len()).filter(|&i| free[i].order == want.order).max_by_key(|&i| free[i].end.is_some());
+        let fitting = (0..free.len())
+            .filter(|&i| free[i].order == want.order)
+            .max_by_key(|&i| free[i].end.is_some() == want.end_word);
         if let Some(best) = fitting {
             return Some(Got::Old(self.free.swap_remove(best)));
         }
@@ -220,7 +225,7 @@ impl Pool {
         let end = if want.end_word { self.take_word(driver)? } else { None };
         let region = end.map_or(0, |end| end.load(Ordering::Relaxed));
         let (stream, event) = (driver.create_stream(want.order)?, driver.create_event(true)?);
-        Ok(Queue { stream, order: want.order, event, end, region })
+        Ok(Queue { stream, order: want.order, event, end, region, marked: false })
     }
 
     /// Gives a queue back, to the first in line if there is one. Its kernel is done.
@@ -307,6 +312,7 @@ mod tests {
             event: Event(std::ptr::null_mut()),
             end,
             region,
+            marked: false,
         };
         let mut queues = Queues::default();
         make_all(&mut queues, WANT);

@@ -75,7 +75,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Whether its kernel is done.
+    /// Whether its kernel is done, as far as is known.
     pub fn has_ended(&self) -> bool {
         self.ended || self.region.queue.has_ended()
     }
@@ -93,7 +93,20 @@ impl Running {
 
     /// Whether there is anything to do for it.
     pub fn may_need_a_look(&self) -> bool {
-        self.has_ended() || self.region.requests.as_ref().is_some_and(|requests| requests.has_request())
+        self.has_ended()
+            || self.says_end()
+            || self.region.requests.as_ref().is_some_and(|requests| requests.has_request())
+    }
+
+    /// Whether its end is told of, by its mark or by the kernel itself; else the driver must be asked.
+    pub fn tells_end(&self) -> bool {
+        self.region.queue.is_marked()
+            || self.region.requests.as_ref().is_some_and(|requests| requests.tells_end())
+    }
+
+    /// Whether its kernel says that it is about to end, and is not known to have ended.
+    pub fn says_end(&self) -> bool {
+        !self.ended && self.region.requests.as_ref().is_some_and(|requests| requests.says_end())
     }
 }
 

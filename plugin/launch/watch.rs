@@ -78,6 +78,7 @@ impl Watch {
         loop {
             let mut acted = self.launch_ready()?;
             for _ in 0..TURNS {
+                self.ask_driver(Running::says_end)?;
                 acted |= self.finish_done()?;
                 if let Some(asking) = self.regions.iter().position(Running::needs_service) {
                     let running = self.regions.remove(asking);
@@ -95,9 +96,9 @@ impl Watch {
                 active = Instant::now();
                 continue;
             }
-            if self.has_no_end_word() || now - checked >= FAULT_CHECK {
+            if self.must_ask() || now - checked >= FAULT_CHECK {
                 checked = now;
-                self.ask_driver()?;
+                self.ask_driver(|_| true)?;
                 if self.is_short {
                     // Those who have memory may not be this thread's.
                     self.tasks.look_again();
@@ -166,13 +167,14 @@ impl Watch {
         Ok(())
     }
 
-    fn has_no_end_word(&self) -> bool {
-        self.regions.iter().any(|running| !running.region.queue.has_end_word())
+    /// Whether nothing tells of the end of a region.
+    fn must_ask(&self) -> bool {
+        self.regions.iter().any(|running| !running.tells_end())
     }
 
-    /// Asks the driver which regions are done, and so whether a kernel has failed.
-    fn ask_driver(&mut self) -> Result<()> {
-        for Running { region, ended, .. } in &mut self.regions {
+    /// Asks the driver which of these regions are done, and so whether a kernel has failed.
+    fn ask_driver(&mut self, of: impl Fn(&Running) -> bool) -> Result<()> {
+        for Running { region, ended, .. } in self.regions.iter_mut().filter(|running| of(running)) {
             let done = self.device.driver.query_stream(region.queue.stream);
             *ended |= done.map_err(|error| self.device.kernel_failed(&region.kernel.name, error.into()))?;
         }
@@ -181,7 +183,7 @@ impl Watch {
 
     /// Gives the processor away until there may be something to do.
     fn rest(&mut self) -> Result<()> {
-        if !self.device.uses_memory_operations() || self.has_no_end_word() {
+        if !self.device.uses_memory_operations() || self.must_ask() {
             self.naps.take();
         } else {
             self.notice_ends().and_then(|()| self.sleep()).map_err(|error| match self.regions.first() {
@@ -195,7 +197,8 @@ impl Watch {
     /// Has the ends of all regions wake this thread.
     fn notice_ends(&mut self) -> Result<()> {
         let (device, driver) = (self.device, self.device.driver);
-        for Running { region, noticed, .. } in &mut self.regions {
+        let told = |running: &Running| running.region.kernel.tells_end();
+        for Running { region, noticed, .. } in self.regions.iter_mut().filter(|running| !told(running)) {
             if std::mem::replace(noticed, true) {
                 continue;
             }

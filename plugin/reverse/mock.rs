@@ -56,6 +56,7 @@ impl MockDevice {
     /// A device with `slots` slots, whose inline areas have `area_bytes` bytes each. Their memory is never freed.
     pub fn new(slots: usize, area_bytes: usize) -> MockDevice {
         let window = Window::over(
+            Box::leak(Box::new(AtomicU32::new(0))),
             Box::leak((0..slots).map(|_| AtomicU64::new(0)).collect()),
             Box::leak((0..slots).map(|_| wire::Request::default()).collect()),
             Box::leak((0..slots).map(|_| wire::Reply::default()).collect()),

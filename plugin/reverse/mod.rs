@@ -148,7 +148,11 @@ impl State {
                 let region = self.regions.enter(&device.gate, stacks.addresses(), waiter);
                 Box::new(SlotSource::new(device, shared, region))
             }
-            Protocol::Ring => Box::new(RingSource::new(device, shared, stacks.window(device)?, waiter)),
+            Protocol::Ring { tells_end } => {
+                let window = stacks.window(device)?;
+                window.begin();
+                Box::new(RingSource::new(device, shared, window, tells_end, waiter))
+            }
         })
     }
 

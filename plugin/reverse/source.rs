@@ -41,7 +41,11 @@ pub trait Source: Send {
     /// # Errors
     /// Those of the stream memory operation.
     fn enqueue_wait(&self, waits: Stream) -> Enqueued;
-    /// Has the end of what is on `stream` wake the thread.
+    /// Whether the kernel says when it is about to end, and so wakes the thread by itself.
+    fn tells_end(&self) -> bool;
+    /// Whether it has said so: the driver is to be asked.
+    fn says_end(&self) -> bool;
+    /// Has the end of what is on `stream`, whose kernel doesn't tell of it, wake the thread.
     ///
     /// # Errors
     /// Those of the driver call.
@@ -137,6 +141,14 @@ impl Source for SlotSource {
         unsafe { self.device.driver.stream_wait_value_64(waits, address, u64::MAX, WaitFor::And) }
     }
 
+    fn tells_end(&self) -> bool {
+        false
+    }
+
+    fn says_end(&self) -> bool {
+        false
+    }
+
     fn notice_end(&self, stream: Stream) -> Enqueued {
         // By the host: a stream's write to the word could overwrite another region's request.
         let (function, argument) = self.region.end_notice();
@@ -158,20 +170,22 @@ pub struct RingSource {
     window: Arc<Window>,
     /// That helpers serve it as well, where there are any.
     offer: Option<Arc<Offer>>,
+    tells_end: bool,
     waiter: u64,
     items: Cell<Items>,
 }
 
 impl RingSource {
-    /// The requests that come in `window`.
+    /// The requests that come in `window`, of a kernel that `tells_end` or not.
     pub fn new(
         device: &'static Device,
         shared: &'static Shared,
         window: Arc<Window>,
+        tells_end: bool,
         waiter: u64,
     ) -> RingSource {
         let offer = device.reverse.helpers.offer(device, &window);
-        RingSource { device, shared, window, offer, waiter, items: Cell::default() }
+        RingSource { device, shared, window, offer, tells_end, waiter, items: Cell::default() }
     }
 }
 
@@ -252,6 +266,14 @@ impl Source for RingSource {
 
     fn enqueue_wait(&self, waits: Stream) -> Enqueued {
         enqueue_bell_wait(self.device, self.shared, waits)
+    }
+
+    fn tells_end(&self) -> bool {
+        self.tells_end
+    }
+
+    fn says_end(&self) -> bool {
+        self.window.says_end()
     }
 
     fn notice_end(&self, stream: Stream) -> Enqueued {

@@ -96,7 +96,7 @@ impl Waiter<'_> {
             let mut served = false;
             for _ in 0..TURNS {
                 served |= self.serve_one()?;
-                if self.queue.has_ended() {
+                if self.has_ended()? {
                     return self.serve_rest();
                 }
                 std::hint::spin_loop();
@@ -106,7 +106,7 @@ impl Waiter<'_> {
                 active = now;
                 self.naps = Naps::new();
             }
-            if !self.queue.has_end_word() || now - checked >= FAULT_CHECK {
+            if !self.tells_end() || now - checked >= FAULT_CHECK {
                 checked = now;
                 if self.device.driver.query_stream(self.queue.stream)? {
                     return self.serve_rest();
@@ -116,6 +116,19 @@ impl Waiter<'_> {
                 self.rest()?;
             }
         }
+    }
+
+    /// Whether the kernel's end is told of by its mark, or by the kernel itself.
+    fn tells_end(&self) -> bool {
+        self.queue.is_marked() || self.requests.is_some_and(Source::tells_end)
+    }
+
+    /// Whether the kernel has ended, as far as that is told of.
+    fn has_ended(&self) -> Result<bool> {
+        if self.requests.is_some_and(Source::says_end) {
+            return Ok(self.device.driver.query_stream(self.queue.stream)?);
+        }
+        Ok(self.queue.has_ended())
     }
 
     fn serve_one(&self) -> Result<bool> {
@@ -134,8 +147,8 @@ impl Waiter<'_> {
     fn rest(&mut self) -> Result<()> {
         let driver = self.device.driver;
         let event = self.queue.event;
-        // Without an end word the queue may share its channel, and nothing may be put behind its kernel.
-        if !self.queue.has_end_word() {
+        // Without an end mark the queue may share its channel, and nothing may be put behind its kernel.
+        if !self.tells_end() || !self.device.uses_memory_operations() {
             self.naps.take();
             return Ok(());
         }
@@ -143,11 +156,11 @@ impl Waiter<'_> {
             driver.record_event(event, self.queue.stream)?;
             return Ok(driver.synchronize_event(event)?);
         };
-        if !self.end_noticed {
+        if !self.end_noticed && !requests.tells_end() {
             requests.notice_end(self.queue.stream)?;
             self.end_noticed = true;
         }
-        let ready = || requests.has_request() || self.queue.has_ended();
+        let ready = || requests.has_request() || requests.says_end() || self.queue.has_ended();
         let enqueue = |waits| requests.enqueue_wait(waits);
         let word = (requests.waiter(), requests.word());
         sleep(self.device, word, ready, enqueue, event, &mut self.naps)

@@ -15,6 +15,8 @@ const CHUNK: usize = 64;
 /// The slots of one region at a time. Several threads may serve it.
 #[derive(Debug)]
 pub struct Window {
+    /// What the last team of the kernel sets to 1.
+    end: &'static AtomicU32,
     pub(super) posted: &'static [AtomicU64],
     pub(super) requests: &'static [wire::Request],
     pub(super) replies: &'static [wire::Reply],
@@ -87,7 +89,9 @@ impl Window {
     ) -> Result<Window, CudaError> {
         assert!(slots.is_power_of_two() && slots <= wire::MAX_SLOTS);
         let area_bytes = env::settings().inline_bytes;
-        let words = slots * size_of::<AtomicU64>();
+        // The end word has a cache line of its own.
+        let end = size_of::<wire::Request>();
+        let words = end + slots * size_of::<AtomicU64>();
         let lines = slots * size_of::<wire::Request>();
         let bytes = words + 2 * lines + slots * area_bytes;
         let driver = device.driver;
@@ -98,7 +102,8 @@ impl Window {
         let window = unsafe {
             memory.write_bytes(0, bytes);
             Window::over(
-                slice::from_raw_parts(memory.cast(), slots),
+                &*memory.cast(),
+                slice::from_raw_parts(memory.add(end).cast(), slots),
                 slice::from_raw_parts(memory.add(words).cast(), slots),
                 slice::from_raw_parts(memory.add(words + lines).cast(), slots),
                 slice::from_raw_parts_mut(memory.add(words + 2 * lines), slots * area_bytes),
@@ -108,13 +113,14 @@ impl Window {
             version: wire::VERSION,
             slot_mask: slots as u32 - 1,
             area_bytes: area_bytes as u32,
-            reserved: 0,
-            posted: memory as u64,
+            ended_teams: 0,
+            posted: window.posted.as_ptr() as u64,
             requests: window.requests.as_ptr() as u64,
             replies: window.replies.as_ptr() as u64,
             areas: window.areas as u64,
             turns,
             bell: std::ptr::from_ref(bell) as u64,
+            end: memory as u64,
         };
         device.staging.with(driver, false, |driver, staging| {
             driver.memset_async(turns, 0, slots * size_of::<wire::Turn>(), staging.stream)?;
@@ -128,11 +134,12 @@ impl Window {
 
     /// The pinned memory that the window lies in, to be freed when nobody uses the window any more.
     pub fn memory(&self) -> usize {
-        self.posted.as_ptr() as usize
+        std::ptr::from_ref(self.end).addr()
     }
 
     /// A window of these requests, replies and areas, as many of each.
     pub(super) fn over(
+        end: &'static AtomicU32,
         posted: &'static [AtomicU64],
         requests: &'static [wire::Request],
         replies: &'static [wire::Reply],
@@ -141,6 +148,7 @@ impl Window {
         let slots = posted.len();
         assert!(requests.len() == slots && replies.len() == slots && areas.len() % slots == 0);
         Window {
+            end,
             posted,
             requests,
             replies,
@@ -158,6 +166,18 @@ impl Window {
         assert!(slot < self.requests.len());
         // SAFETY: the areas are as many as the slots.
         unsafe { self.areas.add(slot * self.area_bytes) }
+    }
+
+    /// A kernel is about to be launched with this window.
+    pub fn begin(&self) {
+        // Relaxed: the launch orders it before whatever the kernel does.
+        self.end.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether the kernel has said that it is about to end. Not all do.
+    pub fn says_end(&self) -> bool {
+        // Relaxed: it says nothing of other memory. A thread that is about to sleep has armed the bell before, with acquire order.
+        self.end.load(Ordering::Relaxed) != 0
     }
 
     /// Whether a request waits to be claimed.

@@ -4,7 +4,7 @@
 use super::sync::{AtomicI32, AtomicU32, AtomicU64};
 
 /// `REV_WIRE_VERSION`
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// `REV_FN_BITS`
 pub const FN_BITS: u32 = 48;
 /// `REV_DEV_NUM_BITS`
@@ -34,8 +34,8 @@ pub struct Region {
     pub slot_mask: u32,
     /// Bytes of each inline area.
     pub area_bytes: u32,
-    /// Zero.
-    pub reserved: u32,
+    /// The device's count of teams that have ended; zero between kernels.
+    pub ended_teams: u32,
     /// Address of the first `posted` word.
     pub posted: u64,
     /// Address of the first [`Request`].
@@ -48,6 +48,8 @@ pub struct Region {
     pub turns: u64,
     /// Address of the [`Bell`].
     pub bell: u64,
+    /// Address of the word that the last team of a kernel sets to 1.
+    pub end: u64,
 }
 
 /// `struct rev_turn`, which the host only clears; the mock device uses it.
@@ -143,5 +145,6 @@ const _: () = {
     assert!(size_of::<Reply>() == 64);
     assert!(size_of::<Turn>() == 16);
     assert!(size_of::<Region>() as u64 <= REGION_BYTES && offset_of!(Region, bell) == 56);
+    assert!(offset_of!(Region, ended_teams) == 12 && offset_of!(Region, end) == 64);
     assert!(offset_of!(Bell, asleep) == 64 && size_of::<Bell>() == 64 * (1 + BELL_COPIES));
 };

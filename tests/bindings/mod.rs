@@ -1,7 +1,7 @@
 //! `include/rev_wire.h` and `include/gomp_plugin.h`, made by bindgen: `cargo xtask regen`.
 #![allow(missing_docs, non_camel_case_types, non_snake_case, dead_code)]
 
-pub const REV_WIRE_VERSION: u32 = 3;
+pub const REV_WIRE_VERSION: u32 = 4;
 pub const REV_REGION_BYTES: u32 = 256;
 pub const REV_MAX_SLOTS: u32 = 1024;
 pub const REV_BELL_COPIES: u32 = 64;
@@ -17,13 +17,14 @@ pub struct rev_region {
     pub version: u32,
     pub slot_mask: u32,
     pub area_bytes: u32,
-    pub reserved: u32,
+    pub ended_teams: u32,
     pub posted: u64,
     pub requests: u64,
     pub replies: u64,
     pub areas: u64,
     pub turns: u64,
     pub bell: u64,
+    pub end: u64,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

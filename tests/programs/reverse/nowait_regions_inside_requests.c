@@ -1,7 +1,7 @@
 // boomerang: checks: a served block may launch regions with nowait that make requests, and wait for them, to any depth and from several threads
 // boomerang: sources: nowait_regions_inside_requests_host.c
 // boomerang: seeds: 8
-// boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | GOMP_REVERSE_OFFLOAD_THREADS=1
+// boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | GOMP_REVERSE_OFFLOAD_THREADS=1 | CUDA_DEVICE_MAX_CONNECTIONS=3
 // boomerang: stock: hangs: a region inside a request waits for the one that made it
 // boomerang: timeout: 120
 #include <omp.h>

@@ -3,7 +3,7 @@
 use crate::c::{In, Out};
 use crate::core::clock::{self, Activity, KernelTime};
 use crate::core::module::{Function, find_function};
-use crate::core::sched::{KernelControl, Task, Work, scheduler};
+use crate::core::sched::{Channel, KernelControl, Task, Work, scheduler};
 use crate::core::stream::find;
 use crate::core::{copy, counts, process};
 use crate::error::{Error, Result};
@@ -118,7 +118,14 @@ fn launch(
             }
         }
     };
-    let task = Task { what, kernel: Some(control), activity, tell: false, body: Box::new(body) };
+    let task = Task {
+        what,
+        kernel: Some(control),
+        activity,
+        channel: Channel::Through,
+        tell: false,
+        body: Box::new(body),
+    };
     scheduler().submit(stream.queue, Work::Task(task)).map(drop)
 }
 
@@ -215,7 +222,7 @@ pub fn host_function(stream: CUstream, function: Option<CUhostFn>, data: *mut c_
         process::host_function(|| unsafe { function(data as *mut c_void) });
         Ok(())
     };
-    scheduler().submit(stream.queue, copy::task("host function", body)).map(drop)
+    scheduler().submit(stream.queue, copy::task("host function", Channel::Mark, body)).map(drop)
 }
 
 /// Blocks of a kernel that fit on a multiprocessor of sm_90.

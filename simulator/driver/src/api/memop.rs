@@ -3,7 +3,7 @@
 use crate::c::In;
 use crate::core::copy::task;
 use crate::core::device::platform;
-use crate::core::sched::{Condition, WaitWord, Word, Work, scheduler};
+use crate::core::sched::{Channel, Condition, WaitWord, Word, Work, scheduler};
 use crate::core::stream::find;
 use crate::env::settings;
 use crate::error::{Error, Result};
@@ -92,7 +92,7 @@ fn operation(o: &CUstreamBatchMemOp) -> Result<Work> {
         2 => write_of(o.address, o.value, false, o.flags),
         4 => wait_for(o.address, o.value, true, o.flags),
         5 => write_of(o.address, o.value, true, o.flags),
-        3 | 6 => Ok(task("barrier", || Ok(()))),
+        3 | 6 => Ok(task("barrier", Channel::Mark, || Ok(()))),
         _ => Err(Error::INVALID_VALUE),
     }
 }

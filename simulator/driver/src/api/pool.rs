@@ -3,7 +3,7 @@
 use crate::c::{In, Out};
 use crate::core::copy::task;
 use crate::core::pool::{RELEASE_THRESHOLD, handle, ordinal};
-use crate::core::sched::scheduler;
+use crate::core::sched::{Channel, scheduler};
 use crate::core::{device, memory, stream};
 use crate::error::{Error, Result};
 use crate::types::{CUdevice, CUdeviceptr, CUmemoryPool, CUstream};
@@ -42,7 +42,7 @@ pub fn free_async(address: CUdeviceptr, stream: CUstream) -> Result {
         _ => return Err(Error::INVALID_VALUE),
     }
     let body = move || if memory::release(address) { Ok(()) } else { Err(Error::ILLEGAL_ADDRESS) };
-    scheduler().submit(stream.queue, task("cuMemFreeAsync", body)).map(drop)
+    scheduler().submit(stream.queue, task("cuMemFreeAsync", Channel::Beside, body)).map(drop)
 }
 
 /// `cuMemPoolSetAttribute`: reuse policies are 32-bit flags without effect here.

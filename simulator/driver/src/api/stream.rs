@@ -2,7 +2,7 @@
 
 use crate::c::Out;
 use crate::core::clock::Activity;
-use crate::core::sched::{Task, Work, scheduler};
+use crate::core::sched::{Channel, Task, Work, scheduler};
 use crate::core::stream::{self, NON_BLOCKING, find, find_anywhere};
 use crate::core::{context, event, process};
 use crate::error::{Error, Result};
@@ -82,6 +82,7 @@ pub fn add_callback(
         what: "callback".to_owned(),
         kernel: None,
         activity: Activity::Instant,
+        channel: Channel::Mark,
         tell: true,
         body: Box::new(body),
     };

@@ -2,10 +2,13 @@
 
 use super::clock::{self, Activity};
 use super::device::platform;
-use super::sched::{QueueId, Task, Work, scheduler};
+use super::sched::{Channel, QueueId, Task, Work, scheduler};
 use crate::error::{Error, Result};
 use crate::platform::Site;
 use boomerang_gpu::{AccessError, Kind};
+
+/// The most bytes of pageable memory that are copied through the stream's channel (docs/driver.md, hardware channels).
+const THROUGH_CHANNEL: u64 = 64 << 10;
 
 /// What an address is, to the order of copies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,19 +100,22 @@ impl Copy {
             return Ok(());
         }
         let (to, from) = (self.place(&self.to)?, self.place(&self.from)?);
-        let activity = Activity::Copy(clock::Copy {
-            from: site(self.from.address),
-            to: site(self.to.address),
-            bytes: self.width * self.height * self.depth,
-            pageable: from == Place::Pageable || to == Place::Pageable,
-        });
+        let bytes = self.width * self.height * self.depth;
+        let pageable = from == Place::Pageable || to == Place::Pageable;
+        let (from_site, to_site) = (site(self.from.address), site(self.to.address));
+        let activity = Activity::Copy(clock::Copy { from: from_site, to: to_site, bytes, pageable });
+        let channel = if pageable && bytes <= THROUGH_CHANNEL { Channel::Through } else { Channel::Beside };
         let copy = *self;
         let wait = match until {
             Return::Done => to != Place::Device || from != Place::Device,
             Return::Enqueued => to == Place::Pageable,
         };
         if wait {
-            return scheduler().run(queue, timed("copy", activity, move || copy.perform()), "cuMemcpy");
+            return scheduler().run(
+                queue,
+                timed("copy", activity, channel, move || copy.perform()),
+                "cuMemcpy",
+            );
         }
         let body: Box<dyn FnOnce() -> Result + Send> = if from == Place::Pageable {
             let (copy, staged) = self.stage();
@@ -121,7 +127,7 @@ impl Copy {
         } else {
             Box::new(move || copy.perform())
         };
-        scheduler().submit(queue, timed("copy", activity, body)).map(drop)
+        scheduler().submit(queue, timed("copy", activity, channel, body)).map(drop)
     }
 
     /// Reads the source now; the copy returned reads from the buffer returned.
@@ -212,7 +218,7 @@ pub fn fill<T: std::marker::Copy + Send + 'static>(
     };
     let (here, pageable) = (site(to), place == Place::Pageable);
     let activity = Activity::Copy(clock::Copy { from: here, to: here, bytes: row * height, pageable });
-    let work = timed("memset", activity, body);
+    let work = timed("memset", activity, Channel::Through, body);
     match place {
         Place::Device => scheduler().submit(queue, work).map(drop),
         // Asynchronous "except when the target is pinned host memory" (cuda.h).
@@ -221,16 +227,22 @@ pub fn fill<T: std::marker::Copy + Send + 'static>(
 }
 
 /// A task that is no kernel and takes no virtual time.
-pub fn task(what: &str, body: impl FnOnce() -> Result + Send + 'static) -> Work {
-    timed(what, Activity::Instant, body)
+pub fn task(what: &str, channel: Channel, body: impl FnOnce() -> Result + Send + 'static) -> Work {
+    timed(what, Activity::Instant, channel, body)
 }
 
 /// A task that is no kernel.
-fn timed(what: &str, activity: Activity, body: impl FnOnce() -> Result + Send + 'static) -> Work {
+fn timed(
+    what: &str,
+    activity: Activity,
+    channel: Channel,
+    body: impl FnOnce() -> Result + Send + 'static,
+) -> Work {
     Work::Task(Task {
         what: what.to_owned(),
         kernel: None,
         activity,
+        channel,
         tell: false,
         body: Box::new(move |start| start.and_then(|()| body())),
     })

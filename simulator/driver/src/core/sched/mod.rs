@@ -15,7 +15,9 @@ mod workers;
 
 pub use blocking::Blocked;
 pub use state::Class;
-pub use work::{Condition, DomainId, KernelControl, Point, QueueId, Task, Ticket, WaitWord, Word, Work};
+pub use work::{
+    Channel, Condition, DomainId, KernelControl, Point, QueueId, Task, Ticket, WaitWord, Word, Work,
+};
 
 use crate::core::clock::Clock;
 use crate::error::{Error, Result};

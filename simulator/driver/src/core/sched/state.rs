@@ -55,6 +55,14 @@ pub(super) struct Queue {
     pub advanced: Arc<Condvar>,
 }
 
+impl Queue {
+    /// Whether a mark that was enqueued before `order` waits for a kernel to end.
+    fn has_mark_behind_kernel(&self, order: u64) -> bool {
+        let runs_kernel = self.running.as_ref().is_some_and(|running| running.kernel.is_some());
+        runs_kernel && self.operations.iter().any(|o| o.order < order && o.work.is_mark())
+    }
+}
+
 pub(super) struct Domain {
     /// The sticky error, once its context is lost.
     pub dead: Option<Error>,
@@ -62,7 +70,7 @@ pub(super) struct Domain {
     pub queues: Vec<QueueId>,
     /// Queues made so far, to deal out channels.
     pub made: usize,
-    /// Hardware channels; only 1 and 2 make queues hold each other back (measured on an H200).
+    /// Hardware channels. Marks hold up one; pending waits do so where there are 1 or 2 (measured on an H200).
     pub channels: usize,
     /// Notified when a wait or kernel of the domain begins or ends.
     pub changed: Arc<Condvar>,
@@ -86,7 +94,7 @@ pub struct State {
     pub(super) domains: HashMap<DomainId, Domain>,
     /// Waits at the head of their queues, not yet satisfied.
     pub(super) waits: Vec<PendingWait>,
-    /// Queues whose head may not start because of a wait of their channel, since when.
+    /// Queues whose head may not start because their channel is held up, since when.
     pub(super) held: HashMap<QueueId, Instant>,
     /// With a platform.
     pub(super) clock: Option<Clock>,
@@ -235,7 +243,7 @@ impl State {
             return false;
         }
         let (domain, channel, order) = (queue.domain, queue.channel, head.order);
-        if self.held_back(id, domain, channel, order) {
+        if head.work.goes_through_channel() && self.is_held_up(id, queue, order) {
             self.held.entry(id).or_insert_with(Instant::now);
             return false;
         }
@@ -279,12 +287,19 @@ impl State {
         true
     }
 
-    fn held_back(&self, id: QueueId, domain: DomainId, channel: usize, order: u64) -> bool {
-        self.domains.get(&domain).is_some_and(|d| d.channels <= 2)
-            && self
-                .waits
-                .iter()
-                .any(|w| w.domain == domain && w.channel == channel && w.queue != id && w.order < order)
+    /// Whether the queue's channel is held up by what other queues sent there before.
+    fn is_held_up(&self, id: QueueId, queue: &Queue, order: u64) -> bool {
+        let Some(domain) = self.domains.get(&queue.domain) else { return false };
+        let earlier_wait = |wait: &PendingWait| {
+            wait.domain == queue.domain
+                && wait.channel == queue.channel
+                && wait.queue != id
+                && wait.order < order
+        };
+        let others = domain.queues.iter().filter(|other| **other != id).filter_map(|id| self.queues.get(id));
+        let mut in_channel = others.filter(|other| other.channel == queue.channel);
+        (domain.channels <= 2 && self.waits.iter().any(earlier_wait))
+            || in_channel.any(|other| other.has_mark_behind_kernel(order))
     }
 
     fn start(&mut self, id: QueueId) -> Job {
@@ -322,6 +337,7 @@ impl State {
         let mut todo = std::mem::take(&mut queue.waiters);
         let domain = queue.domain;
         todo.push(id);
+        todo.extend(self.held.drain().map(|(queue, _)| queue));
         self.notify_domain(domain);
         self.pump(todo)
     }

@@ -1,7 +1,7 @@
 //! The state machine against the rules that CUDA's documentation gives, over random histories.
 
 use super::state::{Class, State};
-use super::work::{Condition, Job, QueueId, Task, WaitWord, Word, Work};
+use super::work::{Channel, Condition, Job, QueueId, Task, WaitWord, Word, Work};
 use crate::core::clock::Activity;
 use crate::error::Error;
 use std::collections::HashMap;
@@ -32,6 +32,7 @@ fn task(log: &Log, number: usize) -> Work {
         what: String::new(),
         kernel: None,
         activity: Activity::Instant,
+        channel: Channel::Beside,
         tell: false,
         body: Box::new(body),
     })

@@ -45,10 +45,39 @@ pub struct Task {
     pub kernel: Option<KernelControl>,
     /// What it is to the virtual clock.
     pub activity: Activity,
+    /// What it has to do with the hardware channel of its stream.
+    pub channel: Channel,
     /// Run the body even when the context is lost, to tell it so: `cuStreamAddCallback`.
     pub tell: bool,
     /// The work; an error loses the context.
     pub body: Box<dyn FnOnce(Start) -> Result + Send>,
+}
+
+/// What a task has to do with the hardware channel that its stream shares with others (measured on an H200, docs/driver.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// It goes through: kernels, fills, small copies of pageable memory.
+    Through,
+    /// It does not: all other copies.
+    Beside,
+    /// It is a mark, and goes through: a host function. Behind a running kernel it holds up the channel until the kernel ends.
+    Mark,
+}
+
+impl Work {
+    /// Whether it holds up its channel while it is behind a running kernel.
+    pub(super) fn is_mark(&self) -> bool {
+        match self {
+            Work::Write(..) | Work::Record(_) => true,
+            Work::Task(task) => task.channel == Channel::Mark,
+            Work::Wait(_) | Work::After(_) => false,
+        }
+    }
+
+    /// Whether a channel that is held up holds it back.
+    pub(super) fn goes_through_channel(&self) -> bool {
+        !matches!(self, Work::Task(Task { channel: Channel::Beside, .. }))
+    }
 }
 
 /// How the scheduler sees into a running kernel.
