@@ -71,7 +71,11 @@ pub extern "C" fn GOMP_OFFLOAD_get_uid(ordinal: c_int) -> *const c_char {
 /// Starts to use a device.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_OFFLOAD_init_device(ordinal: c_int) -> bool {
-    entry::guard("GOMP_OFFLOAD_init_device", || registry::open(ordinal).map(|()| true))
+    entry::guard("GOMP_OFFLOAD_init_device", || {
+        registry::open(ordinal)?;
+        reverse::ending::expect();
+        Ok(true)
+    })
 }
 
 /// Ends the use of a device, at the end of the program. The context and what is in it go with the process, which is far

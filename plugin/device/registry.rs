@@ -190,6 +190,11 @@ pub fn any() -> Result<&'static Device> {
         .ok_or(Error::Argument("no device is initialized".into()))
 }
 
+/// All devices that have been initialized.
+pub fn in_use() -> impl Iterator<Item = &'static Device> {
+    registry().into_iter().flat_map(|registry| &registry.slots).filter_map(|slot| slot.device.get().copied())
+}
+
 /// The kernel that libgomp knows by `address`, and the device that it is loaded on.
 pub fn kernel(address: usize) -> Option<(&'static Device, KernelRef)> {
     registry()?.slots.iter().find_map(|slot| {

@@ -6,6 +6,7 @@
 
 pub mod bell;
 pub mod call;
+pub mod ending;
 pub mod helpers;
 pub mod items;
 pub mod mock;
@@ -156,9 +157,15 @@ impl State {
         })
     }
 
-    /// Serves a request on this thread: runs the host's block for it.
+    /// Serves a request on this thread: runs the host's block for it. Does not return where another thread ends the program.
     pub fn serve(&self, serving: Serving, block: impl FnOnce()) {
-        self.serving.fetch_add(1, Ordering::Relaxed);
+        // SeqCst, as the look whether the program ends, and in `ending::begin`: either this thread sees that it ends, or the end sees
+        // this thread.
+        self.serving.fetch_add(1, Ordering::SeqCst);
+        if ending::is_elsewhere() {
+            self.serving.fetch_sub(1, Ordering::Relaxed);
+            ending::stay();
+        }
         service::serve(serving, block);
         self.serving.fetch_sub(1, Ordering::Relaxed);
         self.served.fetch_add(1, Ordering::Relaxed);
@@ -166,7 +173,7 @@ impl State {
 
     /// Blocks that are being served. Their kernels wait for them.
     pub fn under_service(&self) -> usize {
-        self.serving.load(Ordering::Relaxed)
+        self.serving.load(Ordering::SeqCst)
     }
 
     /// Requests served so far.
