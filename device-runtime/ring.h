@@ -77,14 +77,11 @@ find_region (struct rev_region *region)
 /* Per warp, 0 outside SIMD regions, where all lanes run in lockstep, and ~0 within (GCC's nvptx back end, -muniform-simt).  */
 extern __attribute__ ((address_space (3))) uint32_t __nvptx_uni[32];
 
-/* Whether the whole warp makes the request together; in OpenMP's images only. `own` is what the caller may have on its stack.
-
-   In a SIMD region each lane has its stack in local memory, elsewhere all share one in global memory. __nvptx_uni alone doesn't tell: lanes
-   that leave the region early clear it while others are inside, where the JIT doesn't make them wait.  */
+/* Whether the whole warp makes the request together; in OpenMP's images only.  */
 static inline int
-in_lockstep (const void *own)
+in_lockstep (void)
 {
-  return !is_local (own) && __nvptx_uni[__nvvm_read_ptx_sreg_tid_y ()] == 0 && active_lanes () == ALL_LANES;
+  return __nvptx_uni[__nvvm_read_ptx_sreg_tid_y ()] == 0;
 }
 
 static inline struct lanes
@@ -279,11 +276,10 @@ typedef int taker (struct ticket ticket, const void *request, uint32_t dirty, st
 
 /* Takes a slot, posts the request and, if there is something to take, waits for the reply, takes it and gives the slot back.
 
-   There is one loop, which all lanes leave together, by a vote. GCC's code counts on it: of a warp's lanes it keeps one soft-stack
-   pointer, in shared memory, which every function moves and puts back, so lanes that are in different functions would move each other's.
-   And lanes that have come to the end of a SIMD region wait there for the others only as long as these stay out of loops that lanes leave
-   one by one (the JIT marks such a loop by YIELD); then they tell everybody that the region is over, and that the warp runs in lockstep.
-   No lane has to leave a loop in which another waits for what it holds.  */
+   There is one loop, which all lanes leave together, by a vote. Lanes that come out of a loop wait behind it for those of their warp that
+   are still in it; here none has to, so none waits there for one that waits for what it holds. And GCC's code wants lanes to go on as
+   they came, together: it has one soft-stack pointer for all lanes of a warp, in shared memory, which every function moves and puts
+   back.  */
 static inline __attribute__ ((always_inline)) void
 exchange (const struct rev_region *region, const void *request, poster *post_it, taker *take_it, struct lanes lanes)
 {

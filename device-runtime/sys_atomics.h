@@ -130,15 +130,6 @@ active_lanes (void)
   return lanes;
 }
 
-/* Whether an address is one of the thread's own, local memory.  */
-static inline int
-is_local (const void *address)
-{
-  int local;
-  asm ("{ .reg .pred %%p; isspacep.local %%p, %1; selp.s32 %0, 1, 0, %%p; }" : "=r"(local) : "l"(address));
-  return local;
-}
-
 /* Whether one of `lanes`, which all come here, has a true condition.  */
 static inline int
 any_lane (uint32_t lanes, int condition)

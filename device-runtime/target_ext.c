@@ -47,12 +47,8 @@ post_target (struct ticket ticket, const void *request, struct lanes lanes)
   uint64_t capacity = ticket.area_bytes;
   uint64_t mapnum = target->mapnum;
   int has_inline = mapnum != 0 && mapnum <= capacity / 18 && align_up (mapnum * 18) <= capacity;
-  /* What fits into one word.  */
-  if (mapnum == 0 && target->fn >> REV_FN_BITS == 0 && (uint32_t) target->dev_num >> REV_DEV_NUM_BITS == 0)
-    {
-      post (ticket, (uint32_t) target->dev_num, target->fn, lanes);
-      return;
-    }
+  /* Does it fit into one word?  */
+  int is_short = mapnum == 0 && target->fn >> REV_FN_BITS == 0 && (uint32_t) target->dev_num >> REV_DEV_NUM_BITS == 0;
   const struct rev_request line = { .op = REV_OP_TARGET,
 				    .has_inline = (uint32_t) has_inline,
 				    .fn = target->fn,
@@ -61,7 +57,8 @@ post_target (struct ticket ticket, const void *request, struct lanes lanes)
 				    .sizes = (uint64_t) target->sizes,
 				    .kinds = (uint64_t) target->kinds,
 				    .dev_num = target->dev_num };
-  fill (ticket, &line, lanes);
+  if (!is_short)
+    fill (ticket, &line, lanes);
   if (has_inline)
     {
 #pragma nounroll
@@ -75,7 +72,10 @@ post_target (struct ticket ticket, const void *request, struct lanes lanes)
 	if (rev_kind_to (target->kinds[i]))
 	  copy (area + at, (const void *) target->addrs[i], target->sizes[i], lanes);
     }
-  post (ticket, 0, 0, lanes);
+  if (is_short)
+    post (ticket, (uint32_t) target->dev_num, target->fn, lanes);
+  else
+    post (ticket, 0, 0, lanes);
 }
 
 static inline int
@@ -99,12 +99,13 @@ GOMP_target_ext (int device, void (*fn) (void *), size_t mapnum, void **hostaddr
 {
   (void) flags;
   (void) depend;
+  (void) args;
   struct rev_region region;
   if (device != DEVICE_ANCESTOR || fn == 0 || !find_region (&region))
     return;
   const struct target target = { (uint64_t) fn, mapnum, (const uint64_t *) hostaddrs, (const uint64_t *) sizes, kinds,
 				 __gomp_additional_icvs[0] };
-  if (in_lockstep (args))
+  if (in_lockstep ())
     exchange (&region, &target, post_target, take_items, lanes_of_warp ());
   else
     exchange (&region, &target, post_target, take_items, lane_alone ());

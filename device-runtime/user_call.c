@@ -37,7 +37,7 @@ make (uint32_t opcode, void *data, uint32_t bytes, taker *take_it)
   if (!find_region (&region) || bytes > region.area_bytes)
     return 0;
 #ifndef BOOMERANG_PLAIN
-  if (in_lockstep (data))
+  if (in_lockstep ())
     {
       exchange (&region, &call, post_call, take_it, lanes_of_warp ());
       return 1;

@@ -41,7 +41,7 @@ fn requesters() -> impl Iterator<Item = Object> {
 const IMAGE: &str = "\
     .version 6.0\n.target sm_30\n.address_size 64\n\
     .visible .shared .align 8 .u64 __boomerang_region;\n\
-    .visible .shared .align 8 .b8 __boomerang_cache[64];\n\
+    .visible .shared .align 8 .b8 __boomerang_cache[72];\n\
     .visible .shared .align 4 .u32 __nvptx_uni[32];\n\
     .visible .global .align 4 .u32 __gomp_additional_icvs[4];\n";
 
@@ -148,17 +148,20 @@ fn the_heap_orders_for_the_device_and_a_teams_memory_for_the_block_and_neither_w
 fn a_request_is_complete_before_it_is_posted() {
     // The words of a request are written before the first release at system scope that follows, which publishes it.
     for Object { name, .. } in requesters() {
-        for (architecture, publish) in [(30, "membar.sys; st.volatile.u"), (70, "st.release.sys.u")] {
+        for (architecture, publish) in [(30, "membar.sys; st.volatile.u64"), (70, "st.release.sys.u64")] {
             let text = text(name, architecture);
-            let words = text.find("st.v2.u64").expect("the request's line, sixteen bytes at a time");
-            let posted = text.find(publish).expect("the request is published");
+            // A lane for itself stores sixteen bytes at a time, eight lanes of a warp eight each.
+            let words = Regex::new(r"st\.(v2\.)?u64 ").expect("a valid pattern").find(&text);
+            let words = words.expect("the request's line").start();
+            // What fits into one word is posted without the line.
+            let posted = text.rfind(publish).expect("the request is published");
             assert!(words < posted, "{name}.sm_{architecture}");
         }
     }
 }
 
 #[test]
-fn lanes_that_each_make_a_request_go_on_together() {
+fn lanes_that_each_make_a_request_leave_its_loop_by_a_vote_of_all_that_came() {
     // Once for each way of calling.
     for (name, calls) in [("target_ext", 1), ("user_call", 2), ("user_call_plain", 2)] {
         let text = text(name, 70);
@@ -167,9 +170,16 @@ fn lanes_that_each_make_a_request_go_on_together() {
         assert_eq!(came.len(), calls, "{name}");
         for lanes in came {
             let (_, rest) = text.split_at(lanes.get(0).expect("the match").end());
-            let meeting = rest.find(&format!("bar.warp.sync {};", &lanes[1])).expect("they meet");
-            let left = rest[..meeting].matches("st.release.gpu").count();
-            assert!(left > 0, "{name}: whoever waits for a slot would wait for a lane that waits for it");
+            let vote =
+                format!(r"vote.sync.any.pred\s+(%p[0-9]+), %p[0-9]+, {};\s+@!?(%p[0-9]+) bra", &lanes[1]);
+            let vote = Regex::new(&vote).expect("a valid pattern");
+            let vote = vote.captures(rest).unwrap_or_else(|| panic!("{name}: they vote"));
+            assert_eq!(vote[1], vote[2], "{name}: the vote decides who goes on");
+            let loops_before = &rest[..vote.get(0).expect("the match").start()];
+            assert!(
+                loops_before.contains("ld.acquire.sys.u64"),
+                "{name}: the reply is looked for in the loop"
+            );
         }
     }
 }
