@@ -1,6 +1,6 @@
 // boomerang: measures: malloc and free of 64 bytes in device code, by one thread and by 132 teams of 8 threads at once, and the chunks of schedule(dynamic)
 // boomerang: flags: -ldl
-// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=prune,heap | BOOMERANG_PTX_OPT=prune,fences,heap | BOOMERANG_PTX_OPT=prune,fences,team
+// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=prune | BOOMERANG_PTX_OPT=prune,heap | BOOMERANG_PTX_OPT=prune,fences,heap
 #include "bench.h"
 
 enum { TEAMS = 132, THREADS = 8, PAIRS = 20, CHUNKS = 2000, LAPS = 50 };

@@ -62,14 +62,11 @@ impl PtxPasses {
     const NONE: PtxPasses =
         PtxPasses { direct: false, prune: false, fences: false, heap: false, team: false };
     const ALL: PtxPasses = PtxPasses { direct: true, prune: true, fences: true, heap: true, team: true };
-    const DEFAULT: PtxPasses = PtxPasses { prune: true, ..PtxPasses::NONE };
 
     /// Those that a value of `BOOMERANG_PTX_OPT` names.
     fn named(value: &str) -> Option<PtxPasses> {
-        match value.trim() {
-            "0" => return Some(PtxPasses::NONE),
-            "all" => return Some(PtxPasses::ALL),
-            _ => {}
+        if value.trim() == "0" {
+            return Some(PtxPasses::NONE);
         }
         let mut passes = PtxPasses::NONE;
         for name in value.split(',') {
@@ -149,7 +146,7 @@ impl Default for Settings {
             inline_bytes: 2048,
             helpers: 0,
             jit: Jit { optimization: None, registers: None, threads: 1 },
-            ptx_passes: PtxPasses::DEFAULT,
+            ptx_passes: PtxPasses::ALL,
             heap_bytes: None,
             heap_check: false,
             pool: None,
@@ -360,7 +357,6 @@ mod tests {
         assert_eq!(parse_one("GOMP_NVPTX_JIT", "-O1 -O4").0.jit.optimization, Some(4));
         assert_eq!(parse_one("BOOMERANG_JIT_THREADS", "0").0.jit.threads, 0);
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "0").0.ptx_passes, PtxPasses::NONE);
-        assert_eq!(parse_one("BOOMERANG_PTX_OPT", " all").0.ptx_passes, PtxPasses::ALL);
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences, prune,team,direct").0.ptx_passes, PtxPasses::ALL);
         let fences = PtxPasses { fences: true, ..PtxPasses::NONE };
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences").0.ptx_passes, fences);

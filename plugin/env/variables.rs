@@ -120,8 +120,8 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "BOOMERANG_PTX_OPT",
-        allowed: "0, all, or a list of direct, prune, fences, heap and team with commas between them",
-        default: "prune",
+        allowed: "0, or a list of direct, prune, fences, heap and team with commas between them",
+        default: "all of these",
         help: "What is done to the program's device code before the driver's PTX compiler gets it; 0 is nothing. prune leaves out what \
                target regions cannot reach: the code is ready several times sooner, and most kernels need fewer registers. direct \
                leaves out libgomp's preparations for threads in target regions that neither start any nor ask for them. fences \
@@ -129,7 +129,7 @@ pub const VARIABLES: &[Variable] = &[
                the team only, and leaves out those that do nothing more; the program's own fences stay as they are. heap gives \
                malloc and free in device code a heap of ours, which many threads can use at once, and whose memory can be copied \
                (see BOOMERANG_HEAP). team, which includes heap, has what libgomp keeps of a team in the team's shared memory, \
-               3 KiB of it. direct, fences, heap and team have been tested on the simulator only.",
+               3 KiB of it.",
         apply: |settings, value| {
             settings.ptx_passes = PtxPasses::named(value)?;
             Some(())
@@ -139,7 +139,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "BOOMERANG_HEAP",
         allowed: "a number of bytes from 131072 to 2^36",
         default: "64 MiB, or 1/64 of the device's memory where that is less",
-        help: "Device memory for malloc in device code, with heap in BOOMERANG_PTX_OPT. It is allocated as the first program image is \
+        help: "Device memory for malloc in device code. It is allocated as the first program image is \
                loaded that has malloc, with 0.4 % more for what tells which of it is in use. What has no room in it comes from the CUDA \
                driver's own heap (8 MiB). GOMP_DEBUG=1 tells at the end how much was in use at most, how many requests there was no \
                room for, and what was not freed.",
@@ -153,7 +153,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "BOOMERANG_HEAP_CHECK",
         allowed: "0, 1",
         default: "0",
-        help: "With heap in BOOMERANG_PTX_OPT, 1 ends a kernel that frees memory which is not allocated or is freed already, or which it has \
+        help: "1 ends a kernel that frees memory which is not allocated or is freed already, or which it has \
                written in front of. Otherwise a free of what is not allocated does nothing. Memory that is not the heap's is given \
                to the CUDA driver's free, either way.",
         apply: |settings, value| {

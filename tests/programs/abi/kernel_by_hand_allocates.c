@@ -1,5 +1,4 @@
 // boomerang: checks: kernels by hand that call the driver's malloc and free keep them, whatever passes run over the image
-// boomerang: env: BOOMERANG_PTX_OPT=prune,fences,heap
 // boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_HEAP_CHECK=1
 #include "plugin.h"
 

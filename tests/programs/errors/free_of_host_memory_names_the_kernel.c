@@ -1,5 +1,4 @@
 // boomerang: checks: device code that frees the host's memory fails, with a message that names the kernel
-// boomerang: env: BOOMERANG_PTX_OPT=prune,heap
 // boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_HEAP_CHECK=1
 // boomerang: on: sim
 // boomerang: exit: failure

@@ -1,6 +1,5 @@
 // boomerang: checks: what device code frees twice, or never had, is left alone, and the heap stays whole
 // boomerang: plugins: ours
-// boomerang: env: BOOMERANG_PTX_OPT=prune,heap
 #include <string.h>
 
 #include "../check.h"

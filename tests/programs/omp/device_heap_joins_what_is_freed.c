@@ -1,6 +1,6 @@
 // boomerang: checks: blocks of all sizes that were freed, in any order and by another team, make room for blocks of any other size
 // boomerang: plugins: ours
-// boomerang: env: GOMP_DEBUG=1 BOOMERANG_PTX_OPT=prune,heap BOOMERANG_HEAP=8388608
+// boomerang: env: GOMP_DEBUG=1 BOOMERANG_HEAP=8388608
 // boomerang: variants: BOOMERANG_SIM_SEED=1 | BOOMERANG_SIM_SEED=2 | BOOMERANG_HEAP_CHECK=1
 // boomerang: stderr: has not freed 0 blocks
 // boomerang: not-stderr: no room for

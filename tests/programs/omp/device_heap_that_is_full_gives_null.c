@@ -1,5 +1,5 @@
 // boomerang: checks: a device heap that is full gives NULL, and what is freed then can be allocated again, smaller and of the same size
-// boomerang: env: BOOMERANG_PTX_OPT=prune,heap BOOMERANG_HEAP=1048576
+// boomerang: env: BOOMERANG_HEAP=1048576
 // boomerang: variants: BOOMERANG_SIM_SEED=1 | BOOMERANG_PTX_OPT=0
 #include <stdint.h>
 

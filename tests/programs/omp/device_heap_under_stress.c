@@ -1,6 +1,6 @@
 // boomerang: checks: threads of many teams that exchange blocks of all sizes, and free those of others, never find one that another has, whatever the order of warps
 // boomerang: plugins: ours
-// boomerang: env: GOMP_DEBUG=1 BOOMERANG_PTX_OPT=prune,fences,heap BOOMERANG_HEAP=1048576 BOOMERANG_HEAP_CHECK=1
+// boomerang: env: GOMP_DEBUG=1 BOOMERANG_HEAP=1048576 BOOMERANG_HEAP_CHECK=1
 // boomerang: seeds: 20
 // boomerang: stderr: has not freed 0 blocks
 #include <omp.h>

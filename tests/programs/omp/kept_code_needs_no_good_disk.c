@@ -13,7 +13,7 @@ static enum { GOOD, FULL, KILLS } disk;
 
 /* In place of the C library's. Only what is compiled is written in large pieces. */
 ssize_t write(int file, const void *bytes, size_t count) {
-  if (count < 5000 || disk == GOOD)
+  if (count < 1000 || disk == GOOD)
     return syscall(SYS_write, file, bytes, count);
   if (disk == KILLS) {
     syscall(SYS_write, file, bytes, count / 2);

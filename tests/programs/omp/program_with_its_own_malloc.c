@@ -1,5 +1,5 @@
 // boomerang: checks: a program that brings malloc and free of its own runs with them on the device, with all passes on and off
-// boomerang: env: GOMP_DEBUG=1 BOOMERANG_PTX_OPT=prune,fences,heap
+// boomerang: env: GOMP_DEBUG=1
 // boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=heap
 // boomerang: not-stderr: heap put into
 #include <stdint.h>

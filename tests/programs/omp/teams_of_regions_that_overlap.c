@@ -1,6 +1,6 @@
 // boomerang: checks: regions that run at once have their own numbers of teams and threads, by threads of the host and by nowait
 // boomerang: stock: dies: a region without teams has the number of teams of one before it
-// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=prune,fences,heap | BOOMERANG_DEVICE_RUNTIME=stock
+// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_DEVICE_RUNTIME=stock
 // boomerang: seeds: 6
 #include <omp.h>
 

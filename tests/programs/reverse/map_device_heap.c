@@ -1,7 +1,6 @@
 // boomerang: checks: memory from malloc in device code can be mapped in a request
 // boomerang: sources: map_device_heap_host.c
 // boomerang: plugins: ours
-// boomerang: env: BOOMERANG_PTX_OPT=all
 // boomerang: variants: BOOMERANG_DEVICE_RUNTIME=stock | BOOMERANG_INLINE=0 | BOOMERANG_PTX_OPT=heap
 #include "../check.h"
 
