@@ -109,7 +109,7 @@ meet (struct lanes lanes)
 static inline uint32_t
 from_leader (struct lanes lanes, uint32_t value)
 {
-  return lanes.step != 1 ? warp_broadcast (value) : value;
+  return lanes.step != 1 ? from_lane (0, value) : value;
 }
 
 /* Lines up for a slot. Each warp has one that it alone uses where there are enough; lanes for themselves spread out.  */
@@ -125,7 +125,7 @@ line_up (const struct rev_region *region, struct lanes lanes)
   ticket.reply = (struct rev_reply *) region->replies + index;
   ticket.turn = (struct rev_turn *) region->turns + index;
   ticket.bell = (struct rev_bell *) region->bell;
-  ticket.asleep = &ticket.bell->asleep[index % REV_BELL_COPIES].word;
+  ticket.asleep = &ticket.bell->asleep[((region->posted >> 12) + index) % REV_BELL_COPIES].word;
   ticket.area = (char *) region->areas + (uint64_t) index * region->area_bytes;
   ticket.area_bytes = region->area_bytes;
   ticket.number = lanes.leads ? fetch_add_relaxed_gpu_u32 (&ticket.turn->next, 1) : 0;

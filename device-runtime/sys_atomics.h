@@ -58,6 +58,14 @@ load_fresh_u32 (const void *address)
   return value;
 }
 
+static inline uint64_t
+load_fresh_u64 (const void *address)
+{
+  uint64_t value;
+  asm volatile (LOAD_FRESH ".u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+  return value;
+}
+
 static inline uint8_t
 load_fresh_u8 (const void *address)
 {
@@ -145,6 +153,21 @@ any_lane (uint32_t lanes, int condition)
 #endif
 }
 
+/* The lanes of a full warp that have a true condition.  */
+static inline uint32_t
+lanes_with (int condition)
+{
+  uint32_t lanes;
+#if BOOMERANG_SM >= 70
+  asm volatile ("{ .reg .pred %%p; setp.ne.s32 %%p, %1, 0; vote.sync.ballot.b32 %0, %%p, 0xffffffff; }"
+		: "=r"(lanes) : "r"(condition) : "memory");
+#else
+  asm volatile ("{ .reg .pred %%p; setp.ne.s32 %%p, %1, 0; vote.ballot.b32 %0, %%p; }"
+		: "=r"(lanes) : "r"(condition) : "memory");
+#endif
+  return lanes;
+}
+
 /* Lanes meet: what the others did before is seen after. Before sm_70 they never part.  */
 static inline void
 warp_sync (uint32_t lanes)
@@ -156,17 +179,23 @@ warp_sync (uint32_t lanes)
 #endif
 }
 
-/* Lane 0's value, in every lane of a full warp.  */
+/* A lane's value, in every lane of a full warp.  */
 static inline uint32_t
-warp_broadcast (uint32_t value)
+from_lane (uint32_t lane, uint32_t value)
 {
-  uint32_t lane0;
+  uint32_t there;
 #if BOOMERANG_SM >= 70
-  asm volatile ("shfl.sync.idx.b32 %0, %1, 0, 0x1f, 0xffffffff;" : "=r"(lane0) : "r"(value) : "memory");
+  asm volatile ("shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(there) : "r"(value), "r"(lane) : "memory");
 #else
-  asm volatile ("shfl.idx.b32 %0, %1, 0, 0x1f;" : "=r"(lane0) : "r"(value) : "memory");
+  asm volatile ("shfl.idx.b32 %0, %1, %2, 0x1f;" : "=r"(there) : "r"(value), "r"(lane) : "memory");
 #endif
-  return lane0;
+  return there;
+}
+
+static inline uint64_t
+from_lane_u64 (uint32_t lane, uint64_t value)
+{
+  return (uint64_t) from_lane (lane, (uint32_t) (value >> 32)) << 32 | from_lane (lane, (uint32_t) value);
 }
 
 /* Leaves the multiprocessor to other warps for about `nanoseconds`.  */
