@@ -16,7 +16,7 @@ use std::time::Duration;
 /// How long a sleeping wait lasts, at most, before its thread looks around: at first, and when nothing has happened for long. In between
 /// it doubles each time: a lost end write, streams that share a hardware channel, or another unforeseen cause delays a region by no more
 /// than it had already waited in peace, or by the first of the two. Each look costs some hundred microseconds of CPU time.
-const SLEEPS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(320));
+const SLEEPS: (Duration, Duration) = (Duration::from_millis(80), Duration::from_millis(320));
 
 /// One device's gate.
 #[derive(Debug)]
