@@ -23,10 +23,10 @@ extern void *malloc (size_t);
 extern void free (void *);
 
 /* What the head of the heap takes (plugin/image/heap.rs).  */
-#define HEAP_HEAD_BYTES 77824
+#define HEAP_HEAD_BYTES 131072
 /* The most pages. The plugin makes them larger for a large heap.  */
 #define PAGES 4096
-#define ARENAS 64
+#define ARENAS 256
 /* Blocks have from 32 bytes to half a page, of 2^24 bytes at most.  */
 #define CLASSES 71
 #define LEAST_BLOCK 32
@@ -141,7 +141,7 @@ this_arena (void)
   asm ("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
   asm ("mov.u32 %0, %%tid.y;" : "=r"(warp));
   asm ("mov.u32 %0, %%laneid;" : "=r"(lane));
-  return (multiprocessor + 9 * warp + lane) & (place.arenas - 1);
+  return (8 * multiprocessor + warp + 37 * lane) & (place.arenas - 1);
 }
 
 /* Adds the pages of a word that `bits` names.  */
@@ -429,25 +429,25 @@ free_block (uint64_t offset)
   uint32_t class = (seen >> CLASS_SHIFT) - 1, block = in_page / class_bytes (class);
   if (block * class_bytes (class) != in_page || block >= capacity (class))
     return 0;
+  /* A hint, and looked at as soon as it can be.  */
+  uint32_t current = load_relaxed_sys_u32 (&heap->current[this_arena ()][class]);
   /* Release: pairs with the fence of `take_reserved`. What was done with the block comes before what its next owner does.  */
   fence_gpu ();
   if ((fetch_and_relaxed_gpu_u32 (&bitmap (page)[block / 32], ~(1u << block % 32)) >> block % 32 & 1) == 0)
     return 0;
   /* The bit is clear before the block is counted as free: `take_reserved` and who takes the page after us rely on it.  */
   fence_gpu ();
-  int is_current = load_relaxed_sys_u32 (&heap->current[this_arena ()][class]) == page + 1;
   uint32_t left;
-  seen = load_relaxed_sys_u32 (state);
   for (;; seen = found)
     {
-      left = (seen & COUNT_MASK) == 1 && !is_current ? 0 : seen - 1;
+      left = (seen & COUNT_MASK) == 1 && current != page + 1 ? 0 : seen - 1;
       found = compare_exchange_relaxed_gpu_u32 (state, seen, left);
       if (found == seen)
 	break;
     }
   if (left == 0)
     give_pages (page, 1);
-  else if ((seen & COUNT_MASK) == capacity (class) && !is_current)
+  else if ((seen & COUNT_MASK) == capacity (class) && current != page + 1)
     set_add (&heap->room[class], page);
   return 1;
 }

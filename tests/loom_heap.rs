@@ -300,15 +300,14 @@ impl Heap {
         if block * class_halves(class) != in_page || block >= capacity(class) {
             return false;
         }
+        let current = self.current[arena][class].load(Relaxed);
         fence_gpu();
         if self.bitmaps[page as usize].fetch_and(!(1 << block), Relaxed) >> block & 1 == 0 {
             return false;
         }
         fence_gpu();
-        let is_current = self.current[arena][class].load(Relaxed) == page + 1;
-        seen = state.load(Relaxed);
         let left = loop {
-            let left = if seen & COUNT_MASK == 1 && !is_current { 0 } else { seen - 1 };
+            let left = if seen & COUNT_MASK == 1 && current != page + 1 { 0 } else { seen - 1 };
             match compare_exchange(state, seen, left) {
                 Ok(_) => break left,
                 Err(found) => seen = found,
@@ -316,7 +315,7 @@ impl Heap {
         };
         if left == 0 {
             self.give_pages(page, 1);
-        } else if seen & COUNT_MASK == capacity(class) && !is_current {
+        } else if seen & COUNT_MASK == capacity(class) && current != page + 1 {
             self.room[class].add(page);
         }
         true

@@ -14,9 +14,9 @@ use crate::error::Result;
 pub const VARIABLE: &std::ffi::CStr = c"__boomerang_heap";
 
 // These are as in heap.c.
-const HEAD_BYTES: usize = 77824;
+const HEAD_BYTES: usize = 131072;
 const PAGES: usize = 4096;
-const ARENAS: usize = 64;
+const ARENAS: usize = 256;
 const LARGE: u32 = 0x8000_0000;
 const CLASS_SHIFT: u32 = 20;
 const COUNT_MASK: u32 = 0xf_ffff;
@@ -29,7 +29,7 @@ const BITMAP_PART: usize = 256;
 /// The least size of a page.
 const LEAST_PAGE: usize = 16 << 10;
 /// How many pages there are at least for each arena: it keeps one for each size of blocks that it has seen.
-const ARENA_PAGES: usize = 64;
+const ARENA_PAGES: usize = 16;
 /// The heap's size where the user gives none, and the greatest part of the device's memory that this may be.
 const DEFAULT_BYTES: usize = 64 << 20;
 const DEFAULT_PART: usize = 64;
