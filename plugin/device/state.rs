@@ -81,13 +81,16 @@ impl Device {
             driver.set_limit(CUlimit::CU_LIMIT_STACK_SIZE, bytes)?;
         }
         let channels = env::channels();
+        let marks = attrs.stream_memory_operations
+            && matches!(settings.wait, WaitPolicy::Adaptive | WaitPolicy::Spin)
+            && !channels.are_narrow();
         Ok(Device {
             ordinal,
             driver,
             context,
             attrs,
             gate: Gate::default(),
-            staging: staging::Pool::new(driver, channels.for_copies())?,
+            staging: staging::Pool::new(driver, channels.for_copies(), marks)?,
             lanes: pipeline::Lanes::default(),
             launch: launch::State::new(channels.for_marks()),
             reverse: reverse::State::default(),
