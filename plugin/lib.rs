@@ -4,6 +4,7 @@
 //! never back.
 
 pub mod abi;
+mod condition;
 pub mod device;
 pub mod driver;
 pub mod env;

@@ -76,11 +76,13 @@ fn the_cuda_driver_is_called_only_by_the_driver_layer() {
 }
 
 #[test]
-fn memory_shared_with_the_device_becomes_atomic_in_two_files() {
+fn memory_shared_with_the_device_becomes_atomic_in_three_files() {
     let makes = |code: &str| {
         code.contains("::from_ptr(") || code.contains("*const Atomic") || code.contains("*mut Atomic")
     };
-    only_in(&["reverse/slot.rs", "launch/queue.rs"], |code| code.contains("Atomic") && makes(code));
+    only_in(&["reverse/slot.rs", "launch/queue.rs", "memory/staging.rs"], |code| {
+        code.contains("Atomic") && makes(code)
+    });
 }
 
 #[test]

@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::{Device, attrs};
+use super::{Device, attrs, fork};
 use crate::abi::host;
 use crate::driver::{self, Driver, driver};
 use crate::env;
@@ -26,8 +26,6 @@ struct Registry {
     slots: Vec<Slot>,
     /// The device that was started when devices were counted, until it is used or another one is.
     probed: Mutex<Option<Device>>,
-    /// The process that started the driver: it does not survive a fork.
-    process: u32,
     /// Whether the program requires that kernels may use all of the host's memory.
     shared_memory: AtomicBool,
 }
@@ -93,6 +91,7 @@ fn find_devices() -> Result<Registry> {
     let settings = env::settings();
     env::prepare();
     let driver = driver()?;
+    fork::watch();
     driver.init()?;
     let handles = (0..driver.device_count()?).map(|ordinal| driver.device(ordinal));
     let slots: Vec<Slot> = handles
@@ -106,13 +105,7 @@ fn find_devices() -> Result<Registry> {
         Error::Cuda(error) => Error::Context(format!("device {ordinal} cannot be used"), error),
         other => other,
     })?;
-    Ok(Registry {
-        driver,
-        slots,
-        probed: Mutex::new(Some(probed)),
-        process: std::process::id(),
-        shared_memory: AtomicBool::new(false),
-    })
+    Ok(Registry { driver, slots, probed: Mutex::new(Some(probed)), shared_memory: AtomicBool::new(false) })
 }
 
 fn start(driver: &'static Driver, slot: &Slot, ordinal: usize) -> Result<Device> {
@@ -141,7 +134,7 @@ pub fn open(ordinal: i32) -> Result<()> {
     let registry = registry().ok_or_else(no_device)?;
     let index = usize::try_from(ordinal).map_err(|_| no_device())?;
     let slot = registry.slots.get(index).ok_or_else(no_device)?;
-    if registry.process != std::process::id() {
+    if fork::is_child() {
         return Err(Error::Forked { ordinal: index });
     }
     let _one = slot.opening.lock().unwrap_or_else(PoisonError::into_inner);

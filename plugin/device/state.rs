@@ -4,7 +4,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::sys::CUlimit;
 
-use super::Attributes;
+use super::{Attributes, fork};
 use crate::driver::gate::Gate;
 use crate::driver::{self, Code, Context, ContextGuard, CudaError, DevicePtr, Driver};
 use crate::env::{self, Settings, WaitPolicy};
@@ -51,8 +51,6 @@ pub struct Device {
     settings: &'static Settings,
     /// Set when a kernel has failed: the context is of no use any more.
     lost: OnceLock<()>,
-    /// The process that made the context: CUDA does not survive a fork.
-    process: u32,
 }
 
 impl Device {
@@ -83,13 +81,16 @@ impl Device {
             driver.set_limit(CUlimit::CU_LIMIT_STACK_SIZE, bytes)?;
         }
         let channels = env::channels();
+        let marks = attrs.stream_memory_operations
+            && matches!(settings.wait, WaitPolicy::Adaptive | WaitPolicy::Spin)
+            && !channels.are_narrow();
         Ok(Device {
             ordinal,
             driver,
             context,
             attrs,
             gate: Gate::default(),
-            staging: staging::Pool::new(driver, channels.for_copies())?,
+            staging: staging::Pool::new(driver, channels.for_copies(), marks)?,
             lanes: pipeline::Lanes::default(),
             launch: launch::State::new(channels.for_marks()),
             reverse: reverse::State::default(),
@@ -102,7 +103,6 @@ impl Device {
             handle,
             settings,
             lost: OnceLock::new(),
-            process: std::process::id(),
         })
     }
 
@@ -161,7 +161,7 @@ impl Device {
 
     /// Whether this process is a child of the one that uses the device.
     pub fn is_forked(&self) -> bool {
-        self.process != std::process::id()
+        fork::is_child()
     }
 
     /// Whether the driver may be asked to tear something down: not where that would wait for a kernel that in turn

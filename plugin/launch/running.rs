@@ -4,8 +4,10 @@
 //! it also takes to serve a reverse-offload request. So such a call, made while a kernel runs, ends in a deadlock as soon as
 //! that kernel makes a request. They are made while nothing runs, and keep launches off meanwhile.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use crate::condition::Condition;
 
 /// How often a thread that waits for kernels looks whether one of them waits for it.
 const LOOK: Duration = Duration::from_millis(20);
@@ -15,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(20);
 pub struct Running {
     /// Their names, in no order.
     names: Mutex<Vec<Arc<str>>>,
-    none: Condvar,
+    none: Condition,
 }
 
 impl Running {
@@ -35,7 +37,7 @@ impl Running {
             names.swap_remove(index);
         }
         if names.is_empty() {
-            self.none.notify_all();
+            self.none.notify_all(&names);
         }
     }
 
@@ -63,7 +65,7 @@ impl Running {
             if hopeless() {
                 return None;
             }
-            names = self.none.wait_timeout(names, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            names = self.none.wait_timeout(names, LOOK);
         }
         Some(call())
     }

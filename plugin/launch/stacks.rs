@@ -1,6 +1,7 @@
 //! Soft stacks: the device memory that each OpenMP thread of a region uses as its stack, kept for the next region. In front of
 //! them is what our device runtime needs to find the region's request slots (`include/rev_wire.h`).
 
+use crate::condition::Condition;
 use crate::device::Device;
 use crate::driver::DevicePtr;
 use crate::error::{Error, Result};
@@ -8,7 +9,7 @@ use crate::memory::alloc::{self, Memory};
 use crate::reverse::window::Window;
 use crate::reverse::wire::{self, REGION_BYTES};
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Bytes of one thread's soft stack, as the stock plugin has it. All lanes of the thread's warp share it.
@@ -78,7 +79,7 @@ impl Stacks {
 #[derive(Debug, Default)]
 pub struct Pool {
     blocks: Mutex<Blocks>,
-    given_back: Condvar,
+    given_back: Condition,
 }
 
 #[derive(Debug, Default)]
@@ -129,8 +130,7 @@ impl Pool {
             match self.take(device, threads) {
                 Err(Error::OutOfMemory { .. }) if are_coming => {
                     // For a while only: those who have some may come to wait for a block that this thread serves.
-                    let wait = self.given_back.wait_timeout(self.lock(), LOOK);
-                    drop(wait.unwrap_or_else(PoisonError::into_inner));
+                    drop(self.given_back.wait_timeout(self.lock(), LOOK));
                 }
                 taken => return taken,
             }
@@ -147,7 +147,7 @@ impl Pool {
         let mut blocks = self.lock();
         blocks.free.push(stacks);
         blocks.in_use -= 1;
-        self.given_back.notify_all();
+        self.given_back.notify_all(&blocks);
     }
 
     /// Gives everything in the pool back to `device_memory`, where memory is short. No region runs.

@@ -8,13 +8,23 @@
 //!
 //! Copies come after what the program's other CUDA code has put on the legacy NULL stream, as they do with the stock plugin. The copies
 //! of a request don't: that work may come after the kernel that waits for the reply.
+//!
+//! A copy is waited for by a look at a word that its stream writes behind it, which is sooner known than by the driver's own wait (a
+//! write behind a copy holds nothing back that the copy does not). Only copies between host and device are: others may take long.
 
+use crate::condition::Condition;
 use crate::driver::{Code, CudaError, DevicePtr, Driver, Order, Stream};
 use std::ffi::c_void;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Bytes of a buffer, through which small copies to the host go: from pinned memory that takes 6.5 us, from pageable 8.9.
 pub const BUFFER: usize = 64 * 1024;
+
+/// How long a thread looks at the word before it leaves the waiting to the driver: longer than any small copy takes, and soon enough to
+/// learn that the context is lost. Then nothing is written.
+const LOOK: Duration = Duration::from_micros(50);
 
 /// A stream for copies. One thread uses it at a time.
 #[derive(Debug)]
@@ -23,18 +33,47 @@ pub struct Staging {
     pub stream: Stream,
     /// Null where there is no page-locked memory.
     buffer: *mut c_void,
+    /// The word behind the buffer, which counts copies; none where streams don't write any, or threads don't spin.
+    done: Option<&'static AtomicU32>,
 }
 
 // SAFETY: the buffer belongs to whoever has the staging.
 unsafe impl Send for Staging {}
 
 impl Staging {
-    fn new(driver: &Driver, order: Order) -> Result<Staging, CudaError> {
-        let buffer = match driver.host_alloc(BUFFER) {
+    fn new(driver: &Driver, order: Order, marks: bool) -> Result<Staging, CudaError> {
+        let buffer = match driver.host_alloc(BUFFER + size_of::<AtomicU32>()) {
             Err(error) if error.code == Code::OUT_OF_MEMORY => std::ptr::null_mut(),
             buffer => buffer?,
         };
-        Ok(Staging { stream: driver.create_stream(order)?, buffer })
+        let done = (marks && !buffer.is_null()).then(|| {
+            let word = buffer.wrapping_byte_add(BUFFER).cast::<u32>();
+            // SAFETY: within the memory, aligned, and never freed while the context lives; only this touches the word, as an atomic from
+            // now on.
+            unsafe {
+                word.write(0);
+                AtomicU32::from_ptr(word)
+            }
+        });
+        Ok(Staging { stream: driver.create_stream(order)?, buffer, done })
+    }
+
+    /// Waits until all that is on the stream is done.
+    fn wait(&self, driver: &Driver) -> Result<(), CudaError> {
+        let Some(done) = self.done else { return driver.synchronize_stream(self.stream) };
+        // Relaxed: all copies before have been waited for, so nothing changes the word.
+        let number = done.load(Ordering::Relaxed).wrapping_add(1);
+        // SAFETY: the word lives as long as the context.
+        unsafe { driver.stream_write_value_32(self.stream, done.as_ptr() as u64, number) }?;
+        let started = Instant::now();
+        // Acquire pairs with the barrier that the stream's write begins with (CUDA Driver API, CU_STREAM_WRITE_VALUE_DEFAULT).
+        while done.load(Ordering::Acquire) != number {
+            if started.elapsed() > LOOK {
+                return driver.synchronize_stream(self.stream);
+            }
+            std::hint::spin_loop();
+        }
+        Ok(())
     }
 
     /// [`BUFFER`] bytes of page-locked memory, where there are any.
@@ -58,7 +97,7 @@ impl Staging {
     ) -> Result<(), CudaError> {
         // SAFETY: the caller's promise; the copy is done when this returns.
         unsafe { driver.copy_to_device_async(to, from, bytes, self.stream) }?;
-        driver.synchronize_stream(self.stream)
+        self.wait(driver)
     }
 
     /// Copies to the host and waits until it is done.
@@ -78,7 +117,7 @@ impl Staging {
         let buffer = self.buffer().filter(|_| bytes <= BUFFER);
         // SAFETY: the caller's promise, or the buffer's; the copy is done before this returns.
         unsafe { driver.copy_to_host_async(buffer.map_or(to, <*mut u8>::cast), from, bytes, self.stream) }?;
-        driver.synchronize_stream(self.stream)?;
+        self.wait(driver)?;
         if let Some(buffer) = buffer {
             // SAFETY: the copy has filled the buffer; the rest is the caller's promise.
             unsafe { to.cast::<u8>().copy_from_nonoverlapping(buffer, bytes) };
@@ -91,7 +130,7 @@ impl Staging {
 #[derive(Debug)]
 struct Free {
     stagings: Mutex<Vec<Staging>>,
-    given_back: Condvar,
+    given_back: Condition,
 }
 
 /// A device's stagings.
@@ -102,15 +141,17 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Makes `count` stagings, at least one of each order. The device's context is current.
+    /// Makes `count` stagings, at least one of each order. `marks`: whether threads wait by looking at what streams write. The device's
+    /// context is current.
     ///
     /// # Errors
     /// Those of the driver calls that make streams and pinned memory.
-    pub fn new(driver: &Driver, count: usize) -> Result<Pool, CudaError> {
+    pub fn new(driver: &Driver, count: usize, marks: bool) -> Result<Pool, CudaError> {
         let free = |order| {
-            let stagings =
-                (0..count.div_ceil(2)).map(|_| Staging::new(driver, order)).collect::<Result<_, _>>()?;
-            Ok(Free { stagings: Mutex::new(stagings), given_back: Condvar::new() })
+            let stagings = (0..count.div_ceil(2))
+                .map(|_| Staging::new(driver, order, marks))
+                .collect::<Result<_, _>>()?;
+            Ok(Free { stagings: Mutex::new(stagings), given_back: Condition::default() })
         };
         Ok(Pool { ordinary: free(Order::AfterNull)?, requests: free(Order::Apart)? })
     }
@@ -127,11 +168,11 @@ impl Pool {
     ) -> Result<T, CudaError> {
         let Free { stagings, given_back } = if request { &self.requests } else { &self.ordinary };
         let lock = || stagings.lock().unwrap_or_else(PoisonError::into_inner);
-        let wait = |free| given_back.wait_while(free, |free: &mut Vec<_>| free.is_empty());
-        let staging = wait(lock()).unwrap_or_else(PoisonError::into_inner).pop().expect("waited for one");
+        let staging = given_back.wait_while(lock(), Vec::is_empty).pop().expect("waited for one");
         let done = copy(driver, &staging);
-        lock().push(staging);
-        given_back.notify_one();
+        let mut free = lock();
+        free.push(staging);
+        given_back.notify_one(&free);
         done
     }
 }

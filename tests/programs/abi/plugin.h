@@ -27,8 +27,10 @@ static void host_fatal(const char *message) {
 
 static void host_debug(const char *message) { fputs(message, stderr); }
 
+/* The loaded plugin. */
+static void *plugin;
+
 static inline void *plugin_symbol(const char *name) {
-  static void *plugin;
   if (!plugin)
     plugin = dlopen("libgomp-plugin-nvptx.so.1", RTLD_NOW);
   CHECK(plugin, "%s", dlerror());
