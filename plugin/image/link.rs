@@ -30,17 +30,17 @@ pub struct Linked {
     pub prints: bool,
 }
 
-/// Links `image` and loads it in the current context.
+/// Links `image` and loads it in the current context. `reverse`: whether the program requires reverse offload.
 ///
 /// # Errors
 /// What the JIT says, with its log.
-pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<Linked> {
+pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Linked> {
     let texts = image.objects.iter().map(|text| exchange(image, text)).collect::<Result<Vec<_>>>()?;
     let texts = call_directly(image, texts);
     let (texts, prints) = reduce(image, texts);
     let texts = share_team_state(image, texts);
     let texts = weaken_fences(device, image, texts);
-    let (texts, protocol, calls) = add_runtime(device, texts);
+    let (texts, protocol, calls) = add_runtime(device, texts, reverse);
     let (texts, has_heap) = add_heap(device, image, texts);
     let texts = if has_heap { share_teams(device, image, texts) } else { texts };
     let cache = env::settings().cache.as_deref().map(|folder| (Cache::new(folder), key(device, &texts)));
@@ -258,11 +258,16 @@ fn owned<'a>(text: String) -> Cow<'a, CStr> {
     Cow::Owned(CString::new(text).expect("no NUL inside"))
 }
 
-/// Puts our device runtime in place of libgomp's, where the texts have the form for it and the user leaves it to us, and adds what the
-/// public device API needs. Also tells whether that is used: it knows no other protocol.
-fn add_runtime<'a>(device: &Device, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a, CStr>>, Protocol, bool) {
+/// Puts our device runtime in place of libgomp's, where `reverse` offload is required, the texts have the form for it and the user leaves
+/// it to us, and adds what the public device API needs. Also tells whether that is used: it knows no other protocol.
+fn add_runtime<'a>(
+    device: &Device,
+    texts: Vec<Cow<'a, CStr>>,
+    reverse: bool,
+) -> (Vec<Cow<'a, CStr>>, Protocol, bool) {
     let injected = strs(&texts).and_then(|objects| inject::inject(&objects));
-    let Some(injected) = injected.filter(|injected| env::settings().ring || injected.calls()) else {
+    let ring = reverse && env::settings().ring;
+    let Some(injected) = injected.filter(|injected| ring || injected.calls()) else {
         return (texts, Protocol::Slot, false);
     };
     let (calls, protocol) = (injected.calls(), Protocol::Ring { tells_end: injected.tells_end });
