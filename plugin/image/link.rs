@@ -10,7 +10,7 @@ use super::fences::{self, Fences};
 use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
-use super::{Descriptor, Protocol, direct, heap, inject, team, team_state};
+use super::{Descriptor, Protocol, direct, heap, inject, spin, team, team_state};
 use crate::abi::host;
 use crate::device::{Device, registry};
 use crate::driver::module::Linker;
@@ -38,6 +38,7 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let texts = image.objects.iter().map(|text| exchange(image, text)).collect::<Result<Vec<_>>>()?;
     let texts = call_directly(image, texts);
     let (texts, prints) = reduce(image, texts);
+    let texts = keep_reading(image, texts);
     let texts = share_team_state(image, texts);
     let texts = weaken_fences(device, image, texts);
     let (texts, protocol, calls) = add_runtime(device, texts, reverse);
@@ -155,6 +156,16 @@ fn reduce<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a,
         format!("offload image {name}: kernels reach {after} of {before} bytes, in {objects} PTX objects")
     });
     (pruned.into_iter().map(owned).collect(), prints)
+}
+
+/// Has loops that wait for memory read it in every turn.
+fn keep_reading<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
+    let kept: Vec<_> = texts.iter().map(|text| spin::keep_reading(text.to_str().ok()?)).collect();
+    let objects = kept.iter().flatten().count();
+    if objects > 0 {
+        host::debug(|| format!("offload image {}: loops wait for memory in {objects} objects", image.name));
+    }
+    replaced(texts, kept)
 }
 
 /// Gives each team its own number of teams and ICVs: kernels of the image may run at the same time.

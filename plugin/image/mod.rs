@@ -26,6 +26,7 @@ pub mod load;
 pub mod names;
 pub mod prune;
 pub mod reach;
+pub mod spin;
 pub mod symbols;
 pub mod team;
 pub mod team_state;
