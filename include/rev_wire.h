@@ -27,9 +27,9 @@
    5. A region's end is reported after all that its kernel posted is served, whether somebody waits for the reply or not. So
       the next region that gets the window finds every slot idle.
 
-   6. The host clears the word at `end` before it launches a kernel. The last team stores 1 there and then to `rung`, moments before the
-      kernel ends. So a host that is about to sleep, and looks at the word as it looks at the slots, is woken for the end. The word is a
-      hint: whether the kernel has ended is the driver's to say. Kernels store it in plain PTX (plugin/image/epilogue.rs).
+   6. The host clears the word at `end` before it launches a kernel. If the launch asks for it (plugin/image/epilogue.rs), the last team
+      stores 1 there and then to `rung`, moments before the kernel ends. So a host that is about to sleep, and looks at the word as it looks at the slots, is woken for the end. The word is a
+      hint: whether the kernel has ended is the driver's to say. Kernels store it in plain PTX.
 
    Plain C99 and CUDA C; the Rust side is plugin/reverse/wire.rs, and tests/wire_layout.rs compares the two.  */
 

@@ -222,19 +222,19 @@ impl Channels {
         if self.connections < 16 { 2 } else { 4 }
     }
 
-    /// How many streams may carry marks behind kernels, so that none shares a channel with a stream for copies, the one for waits
-    /// or the NULL stream.
+    /// How many streams may carry marks behind kernels. Measured on an H200 (docs/driver.md): nothing is blocked until there are as many
+    /// marked kernels as connections. The others are for the wait, for copies, and for what the program itself enqueues behind kernels.
     pub fn for_marks(self) -> usize {
-        (self.connections as usize).saturating_sub(self.for_copies() + 2)
+        self.connections as usize / 4
     }
 }
 
-/// What we set CUDA_DEVICE_MAX_CONNECTIONS to: the most there are. Streams that share one wait for each other's kernels.
-const CONNECTIONS: u32 = 32;
-/// The driver's default.
-const DRIVER_CONNECTIONS: u32 = 8;
+/// The driver's default. It is left as it is: each connection takes 14 ms as the context is made (docs/driver.md).
+const CONNECTIONS: u32 = 8;
 /// MPS's default.
 const MPS_CONNECTIONS: u32 = 2;
+/// The most there are.
+const MOST_CONNECTIONS: u32 = 32;
 
 /// Sets what the driver reads from the environment in `cuInit`. Call it before.
 pub fn prepare() -> Channels {
@@ -242,23 +242,16 @@ pub fn prepare() -> Channels {
     *CHANNELS.get_or_init(|| {
         set_if_unset(c"CUDA_MODULE_LOADING", c"EAGER");
         let chosen = read("CUDA_DEVICE_MAX_CONNECTIONS").and_then(|value| value.trim().parse().ok());
-        set_if_unset(c"CUDA_DEVICE_MAX_CONNECTIONS", c"32");
-        Channels { connections: connections(chosen, uses_mps(), host::is_loaded(c"libcuda.so.1")) }
+        Channels { connections: connections(chosen, uses_mps()) }
     })
 }
 
-/// The number of connections, given the user's choice, whether an MPS server stands in between, and whether the
-/// program itself may have started the driver before we could set anything.
-fn connections(chosen: Option<u32>, mps: bool, driver_started: bool) -> u32 {
-    match chosen {
-        Some(connections) => connections,
-        None if !driver_started => CONNECTIONS,
-        None if mps => MPS_CONNECTIONS,
-        None => DRIVER_CONNECTIONS,
-    }
+/// The number of connections, given the user's choice and whether an MPS server stands in between.
+fn connections(chosen: Option<u32>, mps: bool) -> u32 {
+    chosen.unwrap_or(if mps { MPS_CONNECTIONS } else { CONNECTIONS }).clamp(1, MOST_CONNECTIONS)
 }
 
-/// The hardware connections, as [`prepare`] found or made them.
+/// The hardware connections, as [`prepare`] found them.
 pub fn channels() -> Channels {
     prepare()
 }
@@ -395,12 +388,17 @@ mod tests {
 
     #[test]
     fn too_few_connections_are_noticed() {
-        let may_sleep = |connections| !Channels { connections }.are_narrow();
-        assert!(!may_sleep(connections(Some(1), false, false)));
-        assert!(!may_sleep(connections(Some(2), false, false)));
-        assert!(may_sleep(connections(Some(3), true, true)));
-        assert!(may_sleep(connections(None, false, true)));
-        assert!(may_sleep(connections(None, true, false)));
-        assert!(!may_sleep(connections(None, true, true)), "the program started CUDA under MPS's default");
+        let may_sleep = |chosen, mps| !Channels { connections: connections(chosen, mps) }.are_narrow();
+        assert!(!may_sleep(Some(1), false));
+        assert!(!may_sleep(Some(2), false));
+        assert!(may_sleep(Some(3), true));
+        assert!(may_sleep(None, false));
+        assert!(!may_sleep(None, true), "MPS's default");
+    }
+
+    #[test]
+    fn marks_leave_most_connections_to_others() {
+        let marks = |connections| Channels { connections }.for_marks();
+        assert_eq!([1, 3, 4, 8, 32].map(marks), [0, 0, 1, 2, 8]);
     }
 }

@@ -1,37 +1,43 @@
 //! Kernels that say that they end.
 //!
-//! Nothing may be enqueued behind a kernel that may wait for the host: it would block a hardware channel until the kernel ends, and
-//! with it kernels of other streams, on which the host's block may wait (docs/driver.md, hardware channels). So nothing but
-//! the driver tells of such a kernel's end, when it is asked. In order that the host need not ask again and again, the last team of a
-//! kernel stores a word and rings the bell, moments before the kernel ends. It is a hint: the driver is asked then.
+//! Only a few kernels at a time have a mark behind them that tells of their end: marks block hardware channels (docs/driver.md). Of the
+//! others nothing but the driver tells. In order that the host need not ask it again and again, the last team of a kernel that may
+//! make requests stores a word and rings the bell, moments before the kernel ends, where the launch asks for it. It is a hint: the driver
+//! is asked then. A team that ends by an `exit` of its own doesn't count; then the hint comes late, or early, once.
 
 use std::mem::offset_of;
 
-use super::inject::{ENTRY, REGION, stacks};
+use super::inject::{ENTRY, Parameters, REGION, parameters};
 use super::tokens::{Scanner, Token};
 use crate::reverse::wire;
 
-/// The instructions, for a kernel whose region has been stored. The first thread of each team counts it; that of the last team finds
-/// that all others have been counted, clears the count for the next launch and tells the host. `membar.sys`: who is woken by the bell
-/// finds the word stored.
-fn instructions() -> String {
+/// The bit of the size of a soft stack that asks a kernel to tell of its end: [`STACK_BYTES`](crate::launch::stacks::STACK_BYTES) hasn't
+/// got it, and the next smaller multiple of it has.
+pub const TELL: u64 = 256;
+
+/// The instructions, for a kernel whose region has been stored, and whose parameter `size` is the size of a soft stack. The first thread
+/// of each team counts it; that of the last team finds that all others have been counted, clears the count for the next launch and
+/// tells the host. `membar.sys`: who is woken by the bell finds the word stored.
+fn instructions(size: &str) -> String {
     let (ended, end, bell) = (
         offset_of!(wire::Region, ended_teams),
         offset_of!(wire::Region, end),
         offset_of!(wire::Region, bell),
     );
     format!(
-        "{{\n.reg .pred %last;\n.reg .u32 %x,%y;\n.reg .u64 %boomerang,%word;\nmov.u32 %x,%tid.x;\nmov.u32 %y,%tid.y;\n\
-         or.b32 %x,%x,%y;\nsetp.eq.u32 %last,%x,0;\nld.shared.u64 %boomerang,[{REGION}];\nmov.u32 %x,%nctaid.x;\n\
-         sub.u32 %x,%x,1;\nmov.u32 %y,0;\n@%last atom.inc.u32 %y,[%boomerang+{ended}],%x;\n\
-         @%last setp.eq.u32 %last,%x,%y;\n@%last ld.u64 %word,[%boomerang+{end}];\n@%last st.volatile.u32 [%word],1;\n\
-         @%last membar.sys;\n@%last ld.u64 %word,[%boomerang+{bell}];\n@%last st.volatile.u32 [%word],1;\n}}\n"
+        "{{\n.reg .pred %last,%many;\n.reg .u32 %x,%y;\n.reg .u64 %boomerang,%word;\n\
+         ld.param.u64 %word,[{size}];\nand.b64 %word,%word,{TELL};\nmov.u32 %x,%tid.x;\nmov.u32 %y,%tid.y;\nor.b32 %x,%x,%y;\n\
+         setp.ne.u64 %many,%word,0;\nsetp.eq.and.u32 %last,%x,0,%many;\n@!%last bra $boomerang_told;\n\
+         ld.shared.u64 %boomerang,[{REGION}];\nmov.u32 %x,%nctaid.x;\nsub.u32 %x,%x,1;\nmov.u32 %y,0;\n\
+         setp.ne.u32 %many,%x,0;\n@%many atom.inc.u32 %y,[%boomerang+{ended}],%x;\n\
+         setp.ne.u32 %last,%x,%y;\n@%last bra $boomerang_told;\n\
+         ld.u64 %word,[%boomerang+{end}];\nst.volatile.u32 [%word],1;\nmembar.sys;\n\
+         ld.u64 %word,[%boomerang+{bell}];\nst.volatile.u32 [%word],1;\n$boomerang_told:\n}}\n"
     )
 }
 
 /// Has every kernel of a text that has a region tell of its end. None where one returns anywhere but at its end.
 pub fn tell_ends(text: &str) -> Option<String> {
-    let instructions = instructions();
     let mut out = String::with_capacity(text.len() + 4096);
     let mut rest = text;
     while let Some(at) = rest.find(ENTRY) {
@@ -40,9 +46,10 @@ pub fn tell_ends(text: &str) -> Option<String> {
         let (before, body) = rest.split_at(at + ENTRY.len() + end + 1);
         out.push_str(before);
         rest = body;
-        if head.as_bytes()[end] == b'{' && stacks(&head[..end])?.is_some() {
+        let defined = head.as_bytes()[end] == b'{';
+        if let Some(Parameters { size, .. }) = parameters(&head[..end])?.filter(|_| defined) {
             let (before, after) = body.split_at(only_return(body)?);
-            out.extend([before, "\n", &instructions]);
+            out.extend([before, "\n", &instructions(size)]);
             rest = after;
         }
     }
@@ -75,6 +82,7 @@ fn only_return(body: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launch::stacks::STACK_BYTES;
 
     const HEAD: &str = ".visible .entry k (.param .u64 a, .param .u64 s, .param .u64 n)\n{";
 
@@ -93,6 +101,13 @@ mod tests {
         for body in ["ret;}", "// ret\nexit;\n}", "mov.u32 %r,0;\nret; // }\n}"] {
             assert!(told(body).is_some(), "{body}");
         }
+    }
+
+    #[test]
+    fn the_size_of_a_stack_asks_for_it_in_a_multiple_of_its_alignment() {
+        assert_eq!(STACK_BYTES & TELL, 0);
+        assert_eq!((STACK_BYTES - TELL) & TELL, TELL);
+        assert!(told("ret;\n}").expect("known form").contains("ld.param.u64 %word,[n];"));
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub struct Injected<'a> {
     /// The image's objects.
     objects: Vec<Cow<'a, str>>,
     runtime: Vec<Runtime>,
-    /// Whether its kernels say when they are about to end.
+    /// Whether its kernels say when they are about to end, where the launch asks for it.
     pub tells_end: bool,
 }
 
@@ -184,10 +184,18 @@ pub(super) fn begin_kernels(
     Some(Some(out))
 }
 
-/// The parameter of a kernel that points at its soft stacks. A kernel that mkoffload launches takes its arguments, its soft stacks and
-/// the size of one as 64-bit words (nvptx.cc, write_omp_entry); one of another form has no region and makes no requests. `head` stands
-/// between the kernel's name and its body; None where its own form isn't known.
-pub(super) fn stacks(head: &str) -> Option<Option<&str>> {
+/// Names of parameters of a kernel that mkoffload launches.
+pub(super) struct Parameters<'a> {
+    /// Of the address of its soft stacks.
+    stacks: &'a str,
+    /// Of the size of one.
+    pub size: &'a str,
+}
+
+/// The parameters of a kernel that mkoffload launches: it takes its arguments, its soft stacks and the size of one as 64-bit words
+/// (nvptx.cc, write_omp_entry). One of another form has no region and makes no requests. `head` stands between the kernel's name and
+/// its body; None where its own form isn't known.
+pub(super) fn parameters(head: &str) -> Option<Option<Parameters<'_>>> {
     let parameters = match head.split_once('(') {
         Some((_, rest)) => rest.split_once(')')?.0.split(',').map(str::trim).collect(),
         None => Vec::new(),
@@ -202,15 +210,15 @@ pub(super) fn stacks(head: &str) -> Option<Option<&str>> {
         })
         .collect();
     Some(match words[..] {
-        [_, stacks, _] if parameters.len() == 3 => Some(stacks),
+        [_, stacks, size] if parameters.len() == 3 => Some(Parameters { stacks, size }),
         _ => None,
     })
 }
 
 /// The instructions that store a kernel's region.
 fn prologue(head: &str) -> Option<String> {
-    let value = match stacks(head)? {
-        Some(stacks) => {
+    let value = match parameters(head)? {
+        Some(Parameters { stacks, .. }) => {
             format!("ld.param.u64 %boomerang,[{stacks}];\nsub.u64 %boomerang,%boomerang,{REGION_BYTES};\n")
         }
         None => "mov.u64 %boomerang,0;\n".into(),

@@ -10,7 +10,7 @@ use super::fences::{self, Fences};
 use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
-use super::{Descriptor, Protocol, direct, heap, inject, team, team_state};
+use super::{Descriptor, Protocol, direct, heap, inject, spin, team, team_state};
 use crate::abi::host;
 use crate::device::{Device, registry};
 use crate::driver::module::Linker;
@@ -30,17 +30,18 @@ pub struct Linked {
     pub prints: bool,
 }
 
-/// Links `image` and loads it in the current context.
+/// Links `image` and loads it in the current context. `reverse`: whether the program requires reverse offload.
 ///
 /// # Errors
 /// What the JIT says, with its log.
-pub fn link(device: &Device, image: &Descriptor<'_>) -> Result<Linked> {
+pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Linked> {
     let texts = image.objects.iter().map(|text| exchange(image, text)).collect::<Result<Vec<_>>>()?;
     let texts = call_directly(image, texts);
     let (texts, prints) = reduce(image, texts);
+    let texts = keep_reading(image, texts);
     let texts = share_team_state(image, texts);
     let texts = weaken_fences(device, image, texts);
-    let (texts, protocol, calls) = add_runtime(device, texts);
+    let (texts, protocol, calls) = add_runtime(device, texts, reverse);
     let (texts, has_heap) = add_heap(device, image, texts);
     let texts = if has_heap { share_teams(device, image, texts) } else { texts };
     let cache = env::settings().cache.as_deref().map(|folder| (Cache::new(folder), key(device, &texts)));
@@ -157,6 +158,16 @@ fn reduce<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a,
     (pruned.into_iter().map(owned).collect(), prints)
 }
 
+/// Has loops that wait for memory read it in every turn.
+fn keep_reading<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
+    let kept: Vec<_> = texts.iter().map(|text| spin::keep_reading(text.to_str().ok()?)).collect();
+    let objects = kept.iter().flatten().count();
+    if objects > 0 {
+        host::debug(|| format!("offload image {}: loops wait for memory in {objects} objects", image.name));
+    }
+    replaced(texts, kept)
+}
+
 /// Gives each team its own number of teams and ICVs: kernels of the image may run at the same time.
 fn share_team_state<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
     let Some(shared) = strs(&texts).and_then(|objects| team_state::share(&objects)) else {
@@ -258,11 +269,16 @@ fn owned<'a>(text: String) -> Cow<'a, CStr> {
     Cow::Owned(CString::new(text).expect("no NUL inside"))
 }
 
-/// Puts our device runtime in place of libgomp's, where the texts have the form for it and the user leaves it to us, and adds what the
-/// public device API needs. Also tells whether that is used: it knows no other protocol.
-fn add_runtime<'a>(device: &Device, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a, CStr>>, Protocol, bool) {
+/// Puts our device runtime in place of libgomp's, where `reverse` offload is required, the texts have the form for it and the user leaves
+/// it to us, and adds what the public device API needs. Also tells whether that is used: it knows no other protocol.
+fn add_runtime<'a>(
+    device: &Device,
+    texts: Vec<Cow<'a, CStr>>,
+    reverse: bool,
+) -> (Vec<Cow<'a, CStr>>, Protocol, bool) {
     let injected = strs(&texts).and_then(|objects| inject::inject(&objects));
-    let Some(injected) = injected.filter(|injected| env::settings().ring || injected.calls()) else {
+    let ring = reverse && env::settings().ring;
+    let Some(injected) = injected.filter(|injected| ring || injected.calls()) else {
         return (texts, Protocol::Slot, false);
     };
     let (calls, protocol) = (injected.calls(), Protocol::Ring { tells_end: injected.tells_end });

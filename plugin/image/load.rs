@@ -72,7 +72,7 @@ pub fn load(
     host_indirect: &[u64],
 ) -> Result<Loaded> {
     let _context = device.enter()?;
-    let Linked { module, protocol, calls, prints } = link::link(device, image)?;
+    let Linked { module, protocol, calls, prints } = link::link(device, image, reverse)?;
     let mut symbols = Symbols::default();
     image.objects.iter().for_each(|text| symbols.add(text.to_bytes()));
     let calls = calls.then_some(protocol);
@@ -104,7 +104,8 @@ impl Loader<'_> {
             let name = &self.image.name;
             host::debug(|| format!("offload image {name}: kernels call the host through our device runtime"));
         }
-        let requests = requests.filter(|_| reverse_table.is_some());
+        // Kernels with our device runtime look for their region whether the image makes requests or not.
+        let requests = requests.filter(|protocol| reverse_table.is_some() || *protocol != Protocol::Slot);
         let kernels = self.kernels(requests.or(self.calls))?;
         let mut table: Vec<_> =
             kernels.iter().map(|kernel| pair(std::ptr::from_ref(kernel) as usize, 1)).collect();

@@ -26,6 +26,7 @@ pub mod load;
 pub mod names;
 pub mod prune;
 pub mod reach;
+pub mod spin;
 pub mod symbols;
 pub mod team;
 pub mod team_state;
@@ -46,7 +47,7 @@ pub enum Protocol {
     Slot,
     /// Through our device runtime: many slots for each region.
     Ring {
-        /// Whether they say when they are about to end (`epilogue`).
+        /// Whether they say when they are about to end, where they are asked to (`epilogue`).
         tells_end: bool,
     },
 }
@@ -74,11 +75,6 @@ impl Kernel {
     /// Whether it can be launched.
     pub fn is_loaded(&self) -> bool {
         self.function != Function::NONE
-    }
-
-    /// Whether it says when it is about to end. Nothing is put behind it on its stream then.
-    pub fn tells_end(&self) -> bool {
-        self.requests == Some(Protocol::Ring { tells_end: true })
     }
 }
 

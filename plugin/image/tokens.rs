@@ -30,6 +30,11 @@ impl<'a> Scanner<'a> {
         Scanner { text, at: 0 }
     }
 
+    /// Goes on here, where a token or what stands between two begins.
+    pub fn skip_to(&mut self, at: usize) {
+        self.at = at;
+    }
+
     /// Where the next token, or the blanks and comments in front of it, begins.
     pub fn at(&self) -> usize {
         self.at

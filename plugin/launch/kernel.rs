@@ -8,6 +8,7 @@ use crate::device::Device;
 use crate::driver::{ContextGuard, CudaError, Function, Order, Shape};
 use crate::error::Result;
 use crate::image::KernelRef;
+use crate::image::epilogue::TELL;
 use crate::reverse::source::Source;
 use crate::reverse::{self, region, wait};
 use std::sync::Arc;
@@ -52,17 +53,17 @@ impl Plan {
 
     /// The queue that it needs.
     pub fn want(&self, device: &Device) -> Want {
-        want(device, self.kernel.requests.is_some(), !self.kernel.tells_end())
+        want(device, self.kernel.requests.is_some())
     }
 }
 
-/// The queue that a kernel needs, one that may make `requests` or not, and whose end is to be marked or not.
-fn want(device: &Device, requests: bool, mark: bool) -> Want {
+/// The queue that a kernel needs, one that may make `requests` or not.
+fn want(device: &Device, requests: bool) -> Want {
     Want {
         // The NULL stream waits for streams that are ordered with it. A kernel that may wait for the host must not hold it up: the
         // host may wait for the NULL stream.
         order: if requests { Order::Apart } else { Order::AfterNull },
-        end_word: mark && device.uses_memory_operations(),
+        end_word: device.uses_memory_operations(),
         nested: reverse::serving().is_some(),
         serving: device.reverse.under_service(),
     }
@@ -93,15 +94,16 @@ impl Region {
     ) -> Result<Region> {
         let Plan { kernel, variables, dims: Dims { teams, threads } } = plan;
         let shape = Shape { grid: [teams, 1, 1], block: [WARP, threads, 1], shared: device.lowlat_pool() };
-        let source = |protocol| device.reverse.source(device, protocol, &mut stacks, waiter);
+        let marked = queue.is_marked();
+        let source = |protocol| device.reverse.source(device, protocol, &mut stacks, waiter, marked);
         let requests = kernel.requests.map(source).transpose()?;
-        let arguments = [variables, stacks.base(), STACK_BYTES];
+        let tells_end = requests.as_ref().is_some_and(|requests| requests.tells_end());
+        let stack_bytes = if tells_end { STACK_BYTES - TELL } else { STACK_BYTES };
+        let arguments = [variables, stacks.base(), stack_bytes];
         // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
         // variables, by libgomp's contract.
         unsafe { launch(device, &kernel.name, kernel.function, &shape, &arguments, &queue) }?;
-        // Nothing behind a kernel that may wait for the host, if it can be helped: it would block a hardware channel, and with it
-        // what the host's block may wait for.
-        queue.mark_end(device.driver, !kernel.tells_end())?;
+        queue.mark_end(device.driver)?;
         Ok(Region { kernel, queue, requests, stacks })
     }
 
@@ -145,14 +147,14 @@ pub fn run_once(
     with_stack: bool,
 ) -> Result<()> {
     let _context = ContextGuard::enter(device.driver, device.context)?;
-    let mut queue = device.launch.queues.take(device.driver, want(device, false, true))?;
+    let mut queue = device.launch.queues.take(device.driver, want(device, false))?;
     let pool = &device.launch.stacks;
     let stacks = if with_stack { Some(pool.wait_for(device, 1)?) } else { None };
     let end_of_stack = stacks.as_ref().map(|stacks| stacks.base() + STACK_BYTES);
     let shape = Shape { grid: [1; 3], block: [1; 3], shared: 0 };
     // SAFETY: the kernels that newlib and mkoffload make take this argument or none; the stack lives until it has ended.
     unsafe { launch(device, name, function, &shape, end_of_stack.as_slice(), &queue) }?;
-    queue.mark_end(device.driver, true)?;
+    queue.mark_end(device.driver)?;
     wait::until_end(device, &queue, None)?;
     end(device, name, queue, true)?;
     stacks.into_iter().for_each(|stacks| pool.give_back(stacks));
@@ -191,6 +193,10 @@ fn end(device: &'static Device, name: &Arc<str>, queue: Queue, prints: bool) -> 
         driver.synchronize_stream(queue.stream)?;
     }
     device.small.settle(device);
-    device.launch.running.end(name);
-    Ok(device.launch.queues.give_back(driver, queue)?)
+    let (running, queues) = (&device.launch.running, &device.launch.queues);
+    running.end(name);
+    if queues.give_back(queue) {
+        running.if_none(|| queues.trim(driver)).transpose()?;
+    }
+    Ok(())
 }

@@ -11,9 +11,9 @@ const PAGE: usize = 4096;
 /// Bytes between end words: a cache line each, so that waiters don't disturb one another.
 const LINE: usize = 64;
 
-/// Queues of a device, at most. With 33 and more threads in regions at once the driver's own calls, allocations among them, were seen to
-/// wait for running kernels, which then waited for a thread that waited for the allocation (an H200, whatever the number of
-/// connections). More regions take turns.
+/// Queues of a device, at most. With 33 and more threads in regions at once, all with marks, the driver's own calls, allocations among
+/// them, were seen to wait for running kernels, which then waited for a thread that waited for the allocation (an H200, whatever
+/// the number of connections). More regions take turns.
 const MOST_QUEUES: usize = 24;
 
 /// A stream for kernels, with what goes with it. One region uses it at a time.
@@ -23,14 +23,14 @@ pub struct Queue {
     pub stream: Stream,
     /// How it is ordered with the legacy NULL stream.
     order: Order,
+    /// A stream of the other order, once one was wanted.
+    other: Option<Stream>,
     /// An event whose waiters sleep.
     pub event: Event,
     /// The word that the stream writes the region's number to; none where stream memory operations are missing.
     end: Option<&'static AtomicU32>,
     /// The number of the region that was marked last.
     region: u32,
-    /// Whether the kernel that was launched last has an end mark.
-    marked: bool,
 }
 
 impl Queue {
@@ -49,14 +49,12 @@ impl Queue {
         }
     }
 
-    /// Enqueues the end mark behind the kernel that was just launched, if there is to be one and the queue has a word for it.
+    /// Enqueues the end mark behind the kernel that was just launched, if the queue has a word for it.
     ///
     /// # Errors
     /// Those of `cuStreamWriteValue32`.
-    pub fn mark_end(&mut self, driver: &Driver, wanted: bool) -> Result<(), CudaError> {
-        let end = self.end.filter(|_| wanted);
-        self.marked = end.is_some();
-        let Some(end) = end else { return Ok(()) };
+    pub fn mark_end(&mut self, driver: &Driver) -> Result<(), CudaError> {
+        let Some(end) = self.end else { return Ok(()) };
         self.region = self.region.wrapping_add(1);
         // SAFETY: end words are never freed while the context lives.
         unsafe { driver.stream_write_value_32(self.stream, end.as_ptr() as u64, self.region) }
@@ -65,12 +63,12 @@ impl Queue {
     /// Whether the end mark was written: the kernel is done and its writes are visible. False where there is none.
     pub fn has_ended(&self) -> bool {
         // Acquire pairs with the barrier that the stream's write begins with (CUDA Driver API, CU_STREAM_WRITE_VALUE_DEFAULT).
-        self.is_marked() && self.end.is_some_and(|end| end.load(Ordering::Acquire) == self.region)
+        self.end.is_some_and(|end| end.load(Ordering::Acquire) == self.region)
     }
 
-    /// Whether [`has_ended`](Self::has_ended) tells; else the driver must be asked.
+    /// Whether its kernels have end marks behind them, and [`has_ended`](Self::has_ended) tells; else the driver must be asked.
     pub fn is_marked(&self) -> bool {
-        self.marked
+        self.end.is_some()
     }
 }
 
@@ -102,6 +100,7 @@ pub struct Pool {
 struct Queues {
     free: Vec<Queue>,
     made: usize,
+    in_use: usize,
     /// Who waits for a queue, in the order in which they came; threads and regions with `nowait` alike.
     line: VecDeque<(Want, Heir)>,
 }
@@ -127,19 +126,27 @@ enum Got {
 
 impl Queues {
     fn get(&mut self, want: Want) -> Option<Got> {
+        if !want.nested && self.in_use >= MOST_QUEUES + want.serving {
+            return None;
+        }
+        self.in_use += 1;
         // One with an end word, where that is wanted and there is one.
         let free = &self.free;
         let fitting = (0..free.len())
             .filter(|&i| free[i].order == want.order)
             .max_by_key(|&i| free[i].end.is_some() == want.end_word);
-        if let Some(best) = fitting {
-            return Some(Got::Old(self.free.swap_remove(best)));
-        }
-        if want.nested || self.made < MOST_QUEUES + want.serving {
-            self.made += 1;
-            return Some(Got::New);
-        }
-        self.free.pop().map(Got::Old)
+        let old = match fitting {
+            Some(best) => Some(self.free.swap_remove(best)),
+            None if self.made < MOST_QUEUES => None,
+            None => self.free.pop(),
+        };
+        Some(old.map_or_else(
+            || {
+                self.made += 1;
+                Got::New
+            },
+            Got::Old,
+        ))
     }
 }
 
@@ -211,9 +218,9 @@ impl Pool {
     /// Those of the driver calls.
     pub fn fit(&self, driver: &Driver, want: Want, mut queue: Queue) -> Result<Queue, CudaError> {
         if queue.order != want.order {
-            // SAFETY: the queue is not in use, so nobody uses its stream.
-            unsafe { driver.destroy_stream(queue.stream) }?;
-            (queue.stream, queue.order) = (driver.create_stream(want.order)?, want.order);
+            let other = queue.other.map_or_else(|| driver.create_stream(want.order), Ok)?;
+            queue.other = Some(std::mem::replace(&mut queue.stream, other));
+            queue.order = want.order;
         }
         Ok(queue)
     }
@@ -225,36 +232,51 @@ impl Pool {
         let end = if want.end_word { self.take_word(driver)? } else { None };
         let region = end.map_or(0, |end| end.load(Ordering::Relaxed));
         let (stream, event) = (driver.create_stream(want.order)?, driver.create_event(true)?);
-        Ok(Queue { stream, order: want.order, event, end, region, marked: false })
+        Ok(Queue { stream, order: want.order, other: None, event, end, region })
     }
 
-    /// Gives a queue back, to the first in line if there is one. Its kernel is done.
-    ///
-    /// # Errors
-    /// Those of the driver calls that destroy a stream and an event, where there are too many.
-    pub fn give_back(&self, driver: &Driver, queue: Queue) -> Result<(), CudaError> {
+    /// Gives a queue back, to the first in line if there is one. Its kernel is done. Says whether there are more queues than are kept:
+    /// to be [`trim`](Self::trim)med once no kernel runs.
+    pub fn give_back(&self, queue: Queue) -> bool {
         let mut queues = self.lock();
         if let Some((_, heir)) = queues.line.pop_front() {
             drop(queues);
             heir(queue);
-            return Ok(());
+            return false;
         }
-        if queues.made <= MOST_QUEUES {
-            queues.free.push(queue);
-            return Ok(());
-        }
-        queues.made -= 1;
+        queues.in_use -= 1;
+        queues.free.push(queue);
+        queues.made > MOST_QUEUES
+    }
+
+    /// Destroys the queues that are free and too many. No kernel runs, since nobody knows what waits for one in a driver's call that
+    /// takes a stream out of the hardware channels (docs/driver.md).
+    ///
+    /// # Errors
+    /// Those of the driver calls.
+    pub fn trim(&self, driver: &Driver) -> Result<(), CudaError> {
+        let mut queues = self.lock();
+        let surplus = queues.made.saturating_sub(MOST_QUEUES).min(queues.free.len());
+        queues.made -= surplus;
+        let from = queues.free.len() - surplus;
+        // Those with an end word stay.
+        queues.free.sort_by_key(|queue| queue.end.is_none());
+        let surplus = queues.free.split_off(from);
         drop(queues);
-        if let Some(end) = queue.end {
-            let mut words = self.words();
-            words.free.push(end);
-            words.left += 1;
+        for Queue { stream, other, event, end, .. } in surplus {
+            if let Some(end) = end {
+                let mut words = self.words();
+                words.free.push(end);
+                words.left += 1;
+            }
+            // SAFETY: the queue's own, which are not used again.
+            unsafe {
+                driver.destroy_stream(stream)?;
+                other.map_or(Ok(()), |other| driver.destroy_stream(other))?;
+                driver.destroy_event(event)?;
+            }
         }
-        // SAFETY: the queue's own, which is not used again.
-        unsafe {
-            driver.destroy_stream(queue.stream)?;
-            driver.destroy_event(queue.event)
-        }
+        Ok(())
     }
 
     fn words(&self) -> MutexGuard<'_, Words> {
@@ -309,13 +331,14 @@ mod tests {
         let queue = |order, end, region| Queue {
             stream: Stream::NULL,
             order,
+            other: None,
             event: Event(std::ptr::null_mut()),
             end,
             region,
-            marked: false,
         };
         let mut queues = Queues::default();
         make_all(&mut queues, WANT);
+        queues.in_use -= 3;
         queues.free.push(queue(Order::Apart, Some(end), 1));
         queues.free.push(queue(Order::Apart, None, 2));
         queues.free.push(queue(Order::AfterNull, Some(end), 3));

@@ -194,11 +194,11 @@ impl Watch {
         Ok(())
     }
 
-    /// Has the ends of all regions wake this thread.
+    /// Has the ends of all regions wake this thread whose kernels don't.
     fn notice_ends(&mut self) -> Result<()> {
         let (device, driver) = (self.device, self.device.driver);
-        let told = |running: &Running| running.region.kernel.tells_end();
-        for Running { region, noticed, .. } in self.regions.iter_mut().filter(|running| !told(running)) {
+        let marked = |running: &Running| running.region.queue.is_marked();
+        for Running { region, noticed, .. } in self.regions.iter_mut().filter(|running| marked(running)) {
             if std::mem::replace(noticed, true) {
                 continue;
             }

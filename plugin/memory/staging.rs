@@ -1,10 +1,9 @@
 //! What copies go through: streams that carry nothing else.
 //!
 //! A copy must not wait for a kernel that may wait for the host: libgomp copies under its device lock, which it also takes to serve
-//! a reverse-offload request. Streams share hardware channels, and a mark behind a running kernel holds back everything that comes
-//! behind it in its channel. The driver sends a copy of up to 64 KiB from pageable memory through its stream's channel (measured on an
-//! H200, docs/driver.md). So these streams are made first, before any stream with kernels, and no more streams with marks are made
-//! than there are channels left ([`crate::launch::queue`]).
+//! a reverse-offload request. The driver sends a copy of up to 64 KiB to the device through a hardware channel, and none is free where as
+//! many kernels have marks behind them (measured on an H200, docs/driver.md). So these streams carry no kernels, and few streams with
+//! kernels have marks ([`crate::launch::queue`]).
 //!
 //! Copies come after what the program's other CUDA code has put on the legacy NULL stream, as they do with the stock plugin. The copies
 //! of a request don't: that work may come after the kernel that waits for the reply.

@@ -41,7 +41,7 @@ pub trait Source: Send {
     /// # Errors
     /// Those of the stream memory operation.
     fn enqueue_wait(&self, waits: Stream) -> Enqueued;
-    /// Whether the kernel says when it is about to end, and so wakes the thread by itself.
+    /// Whether the kernel is asked to say when it is about to end, and so wakes the thread by itself.
     fn tells_end(&self) -> bool;
     /// Whether it has said so: the driver is to be asked.
     fn says_end(&self) -> bool;

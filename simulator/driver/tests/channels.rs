@@ -4,7 +4,6 @@ mod common;
 use common::*;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
-use std::sync::atomic::AtomicU64;
 
 /// `spin(word)` until the word is not 0.
 const PTX: &std::ffi::CStr = c"
@@ -27,26 +26,20 @@ again:
 const MIB: usize = 1 << 20;
 
 /// What is put behind a kernel.
-type Mark = fn(usize, &AtomicU64);
-
-fn nothing(_stream: usize, _word: &AtomicU64) {}
-
-fn write(stream: usize, word: &AtomicU64) {
-    ok!(cuStreamWriteValue64_v2(stream as Handle, address(word), 1, 0));
-}
-
-fn record(stream: usize, _word: &AtomicU64) {
-    ok!(cuEventRecord(event(0) as Handle, stream as Handle));
+#[derive(Clone, Copy)]
+enum Mark {
+    Nothing,
+    Event,
+    Write,
+    HostFunction,
+    Kernel,
 }
 
 unsafe extern "C" fn host_function(_data: *mut c_void) {}
 
-fn host(stream: usize, _word: &AtomicU64) {
-    ok!(cuLaunchHostFunc(stream as Handle, host_function, null_mut()));
-}
-
-/// Copies and a kernel, each on a further stream while `kernels` streams have a kernel that spins, with `mark` behind it: which block.
-fn blocked(kernels: usize, mark: Mark) -> [bool; 5] {
+/// A kernel, a write and copies, each on a further stream while `kernels` streams have a kernel that spins, with `mark` behind it: which
+/// block.
+fn blocked(kernels: usize, mark: Mark) -> [bool; 7] {
     let context = Context::new();
     let (mut module, mut spin) = (null_mut(), null_mut());
     ok!(cuModuleLoadData(&mut module, PTX.as_ptr().cast()));
@@ -68,17 +61,28 @@ fn blocked(kernels: usize, mark: Mark) -> [bool; 5] {
         |from: u64, bytes| code!(cuMemcpyHtoDAsync_v2(device, from as *const c_void, bytes, other as Handle));
     let down =
         |to: u64, bytes| code!(cuMemcpyDtoHAsync_v2(to as *mut c_void, device, bytes, other as Handle));
-    let calls: [&(dyn Fn() -> u32 + Sync); 5] = [
-        &|| up(page, 4096) | synchronize(),
-        &|| down(page, 4096),
+    let write = |stream: usize| code!(cuStreamWriteValue64_v2(stream as Handle, address(&words[1]), 1, 0));
+    let calls: [&(dyn Fn() -> u32 + Sync); 7] = [
         &|| launch(other, open) | synchronize(),
+        &|| write(other) | synchronize(),
+        &|| up(page, 64) | synchronize(),
+        &|| up(page_locked, 64) | synchronize(),
+        &|| down(page, 64) | synchronize(),
         &|| down(page_locked, 64) | synchronize(),
         &|| up(page, 4 * MIB) | down(page, 4 * MIB),
     ];
     calls.map(|call| {
         for stream in &streams {
             assert_eq!(launch(*stream, address(&words[0])), OK);
-            mark(*stream, &words[1]);
+            let handle = *stream as Handle;
+            let marked = match mark {
+                Mark::Nothing => OK,
+                Mark::Event => code!(cuEventRecord(event(0) as Handle, handle)),
+                Mark::Write => write(*stream),
+                Mark::HostFunction => code!(cuLaunchHostFunc(handle, host_function, null_mut())),
+                Mark::Kernel => launch(*stream, open),
+            };
+            assert_eq!(marked, OK);
         }
         let (blocks, code) = blocks(&context, call, || release(&words[0], 1));
         assert_eq!(code, OK);
@@ -89,33 +93,34 @@ fn blocked(kernels: usize, mark: Mark) -> [bool; 5] {
     })
 }
 
-const NONE: [bool; 5] = [false; 5];
-/// Small copies of pageable memory, and kernels.
-const CHANNEL: [bool; 5] = [true, true, true, false, false];
+const NONE: [bool; 7] = [false; 7];
+/// Kernels, writes, and small copies to the device.
+const CHANNEL: [bool; 7] = [true, true, true, true, false, false, false];
 
 #[test]
-fn kernels_without_a_mark_behind_them_hold_up_nothing() {
-    let name = "kernels_without_a_mark_behind_them_hold_up_nothing";
+fn kernels_with_nothing_or_an_event_behind_them_hold_up_nothing() {
+    let name = "kernels_with_nothing_or_an_event_behind_them_hold_up_nothing";
     if !passed_in_child(name, &[("CUDA_DEVICE_MAX_CONNECTIONS", "1")]) {
-        assert_eq!(blocked(3, nothing), NONE);
+        assert_eq!(blocked(3, Mark::Nothing), NONE);
+        assert_eq!(blocked(3, Mark::Event), NONE);
     }
 }
 
 #[test]
-fn any_mark_behind_a_kernel_holds_up_its_channel() {
-    let name = "any_mark_behind_a_kernel_holds_up_its_channel";
+fn a_write_a_host_function_or_a_kernel_behind_a_kernel_holds_up_a_channel() {
+    let name = "a_write_a_host_function_or_a_kernel_behind_a_kernel_holds_up_a_channel";
     if !passed_in_child(name, &[("CUDA_DEVICE_MAX_CONNECTIONS", "1")]) {
-        for mark in [write, record, host] {
+        for mark in [Mark::Write, Mark::HostFunction, Mark::Kernel] {
             assert_eq!(blocked(1, mark), CHANNEL);
         }
     }
 }
 
 #[test]
-fn streams_with_a_channel_of_their_own_are_not_held_up() {
-    let name = "streams_with_a_channel_of_their_own_are_not_held_up";
+fn marks_hold_up_others_once_there_are_as_many_as_channels() {
+    let name = "marks_hold_up_others_once_there_are_as_many_as_channels";
     if !passed_in_child(name, &[("CUDA_DEVICE_MAX_CONNECTIONS", "8")]) {
-        assert_eq!(blocked(6, write), NONE);
-        assert_eq!(blocked(8, write), CHANNEL);
+        assert_eq!(blocked(7, Mark::Write), NONE);
+        assert_eq!(blocked(8, Mark::Write), CHANNEL);
     }
 }

@@ -222,7 +222,7 @@ pub fn host_function(stream: CUstream, function: Option<CUhostFn>, data: *mut c_
         process::host_function(|| unsafe { function(data as *mut c_void) });
         Ok(())
     };
-    scheduler().submit(stream.queue, copy::task("host function", Channel::Mark, body)).map(drop)
+    scheduler().submit(stream.queue, copy::task("host function", Channel::Through, body)).map(drop)
 }
 
 /// Blocks of a kernel that fit on a multiprocessor of sm_90.

@@ -92,7 +92,7 @@ fn operation(o: &CUstreamBatchMemOp) -> Result<Work> {
         2 => write_of(o.address, o.value, false, o.flags),
         4 => wait_for(o.address, o.value, true, o.flags),
         5 => write_of(o.address, o.value, true, o.flags),
-        3 | 6 => Ok(task("barrier", Channel::Mark, || Ok(()))),
+        3 | 6 => Ok(task("barrier", Channel::Through, || Ok(()))),
         _ => Err(Error::INVALID_VALUE),
     }
 }

@@ -82,7 +82,7 @@ pub fn add_callback(
         what: "callback".to_owned(),
         kernel: None,
         activity: Activity::Instant,
-        channel: Channel::Mark,
+        channel: Channel::Through,
         tell: true,
         body: Box::new(body),
     };

@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 use crate::platform::Site;
 use boomerang_gpu::{AccessError, Kind};
 
-/// The most bytes of pageable memory that are copied through the stream's channel (docs/driver.md, hardware channels).
+/// The most bytes that are copied to the device through a hardware channel (docs/driver.md; for page-locked memory measured with 64 bytes
+/// only).
 const THROUGH_CHANNEL: u64 = 64 << 10;
 
 /// What an address is, to the order of copies.
@@ -104,7 +105,9 @@ impl Copy {
         let pageable = from == Place::Pageable || to == Place::Pageable;
         let (from_site, to_site) = (site(self.from.address), site(self.to.address));
         let activity = Activity::Copy(clock::Copy { from: from_site, to: to_site, bytes, pageable });
-        let channel = if pageable && bytes <= THROUGH_CHANNEL { Channel::Through } else { Channel::Beside };
+        let (up, down) = (to == Place::Device && from != Place::Device, to == Place::Pageable);
+        let small = bytes <= THROUGH_CHANNEL && (up || down && until == Return::Done);
+        let channel = if small { Channel::Through } else { Channel::Beside };
         let copy = *self;
         let wait = match until {
             Return::Done => to != Place::Device || from != Place::Device,

@@ -84,7 +84,7 @@ fn describe(state: &State, id: QueueId, queue: &Queue) -> Option<String> {
     let why = if let Some(wait) = state.waits.iter().find(|w| w.queue == id) {
         format!("pending for {:.1} s", wait.since.elapsed().as_secs_f64())
     } else if state.held.contains_key(&id) {
-        "held back by another stream's wait or mark: they share a channel (CUDA_DEVICE_MAX_CONNECTIONS)"
+        "held back by other streams' waits or marks: no channel is free (CUDA_DEVICE_MAX_CONNECTIONS)"
             .to_owned()
     } else if let Some(point) = head.after.iter().find(|p| !state.reached(**p)) {
         let earlier = state.queues.get(&point.queue).map_or("a stream", |q| q.name.as_str());

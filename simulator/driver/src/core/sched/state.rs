@@ -70,7 +70,8 @@ pub(super) struct Domain {
     pub queues: Vec<QueueId>,
     /// Queues made so far, to deal out channels.
     pub made: usize,
-    /// Hardware channels. Marks hold up one; pending waits do so where there are 1 or 2 (measured on an H200).
+    /// Hardware channels. A kernel with marks behind it takes one, and others get what is free; where there are 1 or 2, a pending wait
+    /// holds up that of its queue (measured on an H200).
     pub channels: usize,
     /// Notified when a wait or kernel of the domain begins or ends.
     pub changed: Arc<Condvar>,
@@ -94,7 +95,7 @@ pub struct State {
     pub(super) domains: HashMap<DomainId, Domain>,
     /// Waits at the head of their queues, not yet satisfied.
     pub(super) waits: Vec<PendingWait>,
-    /// Queues whose head may not start because their channel is held up, since when.
+    /// Queues whose head may not start because channels are held up, since when.
     pub(super) held: HashMap<QueueId, Instant>,
     /// With a platform.
     pub(super) clock: Option<Clock>,
@@ -287,7 +288,7 @@ impl State {
         true
     }
 
-    /// Whether the queue's channel is held up by what other queues sent there before.
+    /// Whether there is no channel for the queue, because of what other queues sent there before.
     fn is_held_up(&self, id: QueueId, queue: &Queue, order: u64) -> bool {
         let Some(domain) = self.domains.get(&queue.domain) else { return false };
         let earlier_wait = |wait: &PendingWait| {
@@ -297,9 +298,8 @@ impl State {
                 && wait.order < order
         };
         let others = domain.queues.iter().filter(|other| **other != id).filter_map(|id| self.queues.get(id));
-        let mut in_channel = others.filter(|other| other.channel == queue.channel);
         (domain.channels <= 2 && self.waits.iter().any(earlier_wait))
-            || in_channel.any(|other| other.has_mark_behind_kernel(order))
+            || others.filter(|other| other.has_mark_behind_kernel(order)).count() >= domain.channels
     }
 
     fn start(&mut self, id: QueueId) -> Job {

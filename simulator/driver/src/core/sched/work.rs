@@ -53,30 +53,29 @@ pub struct Task {
     pub body: Box<dyn FnOnce(Start) -> Result + Send>,
 }
 
-/// What a task has to do with the hardware channel that its stream shares with others (measured on an H200, docs/driver.md).
+/// What a task has to do with the hardware channels that streams share (measured on an H200, docs/driver.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// It goes through: kernels, fills, small copies of pageable memory.
+    /// It goes through one: kernels, fills, host functions, small copies to the device. Behind a running kernel it is a mark, and holds
+    /// the channel up until the kernel ends.
     Through,
     /// It does not: all other copies.
     Beside,
-    /// It is a mark, and goes through: a host function. Behind a running kernel it holds up the channel until the kernel ends.
-    Mark,
 }
 
 impl Work {
-    /// Whether it holds up its channel while it is behind a running kernel.
+    /// Whether it holds up a channel while it is behind a running kernel.
     pub(super) fn is_mark(&self) -> bool {
-        match self {
-            Work::Write(..) | Work::Record(_) => true,
-            Work::Task(task) => task.channel == Channel::Mark,
-            Work::Wait(_) | Work::After(_) => false,
-        }
+        self.goes_through_channel() && !matches!(self, Work::Wait(_))
     }
 
-    /// Whether a channel that is held up holds it back.
+    /// Whether channels that are held up hold it back.
     pub(super) fn goes_through_channel(&self) -> bool {
-        !matches!(self, Work::Task(Task { channel: Channel::Beside, .. }))
+        match self {
+            Work::Write(..) | Work::Wait(_) => true,
+            Work::Task(task) => task.channel == Channel::Through,
+            Work::Record(_) | Work::After(_) => false,
+        }
     }
 }
 
