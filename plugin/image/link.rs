@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use super::cache::{Cache, Key};
 use super::fences::{self, Fences};
-use super::load::LOOKED_UP;
+use super::items::{Item, Kind, items};
+use super::load::{FUNCTION_TABLE, LOOKED_UP};
 use super::prune::prune;
 use super::reach::Reach;
 use super::{Descriptor, Protocol, direct, heap, inject, lanes, team, team_state};
@@ -293,15 +294,29 @@ fn owned<'a>(text: String) -> Cow<'a, CStr> {
 }
 
 /// Puts our device runtime in place of libgomp's, where the texts have the form for it and the user leaves it to us, and adds what the
-/// public device API needs. Also tells whether that is used: it knows no other protocol.
+/// public device API needs. Also tells whether that is used: it knows no other protocol. An image that has neither functions for the host
+/// to run nor calls gets nothing: no region is prepared for its kernels ([`super::load`]), whose ends it would tell.
 fn add_runtime<'a>(device: &Device, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a, CStr>>, Protocol, bool) {
+    let may_ask = strs(&texts).is_some_and(|objects| has_host_functions(&objects));
     let injected = strs(&texts).and_then(|objects| inject::inject(&objects));
-    let Some(injected) = injected.filter(|injected| env::settings().ring || injected.calls()) else {
+    let is_used = |injected: &inject::Injected<'_>| env::settings().ring && may_ask || injected.calls();
+    let Some(injected) = injected.filter(is_used) else {
         return (texts, Protocol::Slot, false);
     };
     let (calls, protocol) = (injected.calls(), Protocol::Ring { tells_end: injected.tells_end });
     let texts = injected.objects(device.attrs.compute_capability).map(|text| owned(text.into_owned()));
     (texts.collect(), protocol, calls)
+}
+
+/// Whether an image's table of functions that the host can be asked to run names any.
+fn has_host_functions(objects: &[&str]) -> bool {
+    let names_any = |item: &Item<'_>| {
+        item.kind == Kind::Definition && item.name == FUNCTION_TABLE && !item.uses.is_empty()
+    };
+    objects
+        .iter()
+        .filter(|text| text.contains(FUNCTION_TABLE))
+        .any(|text| items(text).is_none_or(|items| items.iter().any(names_any)))
 }
 
 /// What the JIT refused, and what may have been its reason: it takes neither PTX newer than the driver, nor PTX for GPUs newer
@@ -351,6 +366,18 @@ fn exchange<'a>(image: &Descriptor<'_>, text: &'a CStr) -> Result<Cow<'a, CStr>>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_table_that_names_functions_has_any_for_the_host() {
+        let table = |entries: &str| {
+            format!(
+                ".version 7.3.target sm_52.visible .global .align 8 .u64 $offload_func_table[] = {{{entries}}};\n"
+            )
+        };
+        let (some, none) = (table("0,ask$_omp_fn$0$nohost$0"), table("0,0"));
+        assert!(has_host_functions(&["", &some]));
+        assert!(!has_host_functions(&["", &none]));
+    }
 
     #[test]
     fn the_header_tells_version_and_target() {

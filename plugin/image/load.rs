@@ -22,7 +22,7 @@ const ICVS: &str = "__gomp_additional_icvs";
 /// Pointer to the slot for requests (`GOMP_REV_OFFLOAD_VAR`, libgomp/config/nvptx/libgomp-nvptx.h).
 const REVERSE_SLOT: &str = "__gomp_rev_offload_var";
 /// Device addresses of all functions, made by mkoffload for programs that require reverse offload.
-const FUNCTION_TABLE: &str = "$offload_func_table";
+pub const FUNCTION_TABLE: &str = "$offload_func_table";
 /// Device addresses of the indirect functions, made by mkoffload.
 const INDIRECT_TABLE: &str = "$offload_ind_func_table";
 /// Pointers to the tables of `indirect` (`GOMP_INDIRECT_ADDR_MAP` and `_HMAP` of libgomp-plugin.h).
