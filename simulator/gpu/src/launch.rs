@@ -200,8 +200,9 @@ impl Grid {
         }
     }
 
-    /// Whether lanes that wait where a branch's paths meet go on in the next turn as soon as others of their warp spin on memory or
-    /// nap, as they may on hardware. Of three seeds one has them do so always, one now and then, and one only where they must.
+    /// Whether lanes that wait where a branch's paths meet go on in the next turn if others of their warp have made accesses by which
+    /// threads wait, or have napped, as they may on hardware. Of three seeds one has them do so always, one now and then, and one only
+    /// where they must.
     pub fn parts(&self, random: &mut Random) -> bool {
         match self.device().config().seed {
             0 => false,
