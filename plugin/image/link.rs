@@ -10,7 +10,7 @@ use super::fences::{self, Fences};
 use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
-use super::{Descriptor, Protocol, direct, heap, inject, spin, team, team_state};
+use super::{Descriptor, Protocol, direct, heap, inject, lanes, spin, team, team_state};
 use crate::abi::host;
 use crate::device::{Device, registry};
 use crate::driver::module::Linker;
@@ -42,8 +42,9 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let texts = share_team_state(image, texts);
     let texts = weaken_fences(device, image, texts);
     let (texts, protocol, calls) = add_runtime(device, texts, reverse);
+    let (texts, lanes_bytes) = part_lanes(device, image, texts);
     let (texts, has_heap) = add_heap(device, image, texts);
-    let texts = if has_heap { share_teams(device, image, texts) } else { texts };
+    let texts = if has_heap { share_teams(device, image, texts, lanes_bytes) } else { texts };
     let cache = env::settings().cache.as_deref().map(|folder| (Cache::new(folder), key(device, &texts)));
     let kept = cache.as_ref().and_then(|(cache, key)| cache.get(key));
     let module = match kept.map(|cubin| load(device, image, &cubin)).transpose()? {
@@ -215,6 +216,34 @@ fn weaken_fences<'a>(
     texts
 }
 
+/// Gives each lane its own soft-stack pointer where lanes may wait in SIMD regions. Also tells how much shared memory that takes.
+fn part_lanes<'a>(
+    device: &Device,
+    image: &Descriptor<'_>,
+    texts: Vec<Cow<'a, CStr>>,
+) -> (Vec<Cow<'a, CStr>>, u32) {
+    let may_wait = strs(&texts).is_none_or(|objects| lanes::may_wait(&objects));
+    if device.attrs.compute_capability < lanes::LEAST_CAPABILITY || !may_wait {
+        return (texts, 0);
+    }
+    let has_room = device.lowlat_pool() <= lanes::MOST_DYNAMIC;
+    let parted = strs(&texts).filter(|_| has_room).and_then(|objects| lanes::part(&objects));
+    host::debug(|| {
+        let what = match (&parted, has_room) {
+            (Some(_), _) => "each lane has its own soft-stack pointer",
+            (None, true) => "lanes that wait in SIMD regions may fail: device code of unknown form",
+            (None, false) => {
+                "lanes that wait in SIMD regions may fail: GOMP_NVPTX_LOWLAT_POOL leaves no room"
+            }
+        };
+        format!("offload image {}: {what}", image.name)
+    });
+    match parted {
+        Some(parted) => (replaced(texts, parted), lanes::BYTES),
+        None => (texts, 0),
+    }
+}
+
 /// Puts our heap in place of the driver's, where device code uses it.
 fn add_heap<'a>(
     device: &Device,
@@ -240,8 +269,13 @@ fn add_heap<'a>(
 }
 
 /// Moves what libgomp allocates as a team starts into shared memory.
-fn share_teams<'a>(device: &Device, image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
-    if !env::settings().ptx_passes.team || device.lowlat_pool() > team::MOST_DYNAMIC {
+fn share_teams<'a>(
+    device: &Device,
+    image: &Descriptor<'_>,
+    texts: Vec<Cow<'a, CStr>>,
+    lanes_bytes: u32,
+) -> Vec<Cow<'a, CStr>> {
+    if !env::settings().ptx_passes.team || device.lowlat_pool() > team::MOST_DYNAMIC - lanes_bytes {
         return texts;
     }
     let shared = strs(&texts).and_then(|objects| team::share(&objects));
@@ -333,6 +367,18 @@ fn exchange<'a>(image: &Descriptor<'_>, text: &'a CStr) -> Result<Cow<'a, CStr>>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_table_that_names_functions_has_any_for_the_host() {
+        let table = |entries: &str| {
+            format!(
+                ".version 7.3.target sm_52.visible .global .align 8 .u64 $offload_func_table[] = {{{entries}}};\n"
+            )
+        };
+        let (some, none) = (table("0,ask$_omp_fn$0$nohost$0"), table("0,0"));
+        assert!(has_host_functions(&["", &some]));
+        assert!(!has_host_functions(&["", &none]));
+    }
 
     #[test]
     fn the_header_tells_version_and_target() {

@@ -21,6 +21,7 @@ pub mod idle;
 pub mod indirect;
 pub mod inject;
 pub mod items;
+pub mod lanes;
 pub mod link;
 pub mod load;
 pub mod names;

@@ -39,7 +39,7 @@ impl<'a> Reach<'a> {
     pub fn of(texts: &[&'a str], names: &[&str]) -> Option<Reach<'a>> {
         let objects = texts.iter().map(|text| items(text)).collect::<Option<Vec<_>>>()?;
         let names: HashSet<&str> = names.iter().copied().collect();
-        let is_root = |item: &Item<'_>| match item.kind {
+        let is_root = |_, item: &Item<'_>| match item.kind {
             Kind::Kernel => true,
             Kind::Definition => names.contains(item.name),
             Kind::Header | Kind::Declaration => false,
@@ -95,23 +95,26 @@ fn needs(
 }
 
 /// What a walk found.
-struct Walk {
-    reached: Vec<Vec<bool>>,
+pub struct Walk {
+    /// For each item whether it was reached.
+    pub reached: Vec<Vec<bool>>,
     prints: bool,
 }
 
-/// Goes from the items that `is_root` names to all that they use, but no further than to functions of which `ends` holds.
-fn walk<'a>(
+/// Goes from the items that `is_root` names, given the number of the text as well, to all that they use, but no further than to
+/// functions of which `ends` holds.
+pub fn walk<'a>(
     index: &Index<'a>,
     objects: &[Vec<Item<'a>>],
-    is_root: impl Fn(&Item<'a>) -> bool,
+    is_root: impl Fn(usize, &Item<'a>) -> bool,
     ends: impl Fn(&str) -> bool,
 ) -> Walk {
     let mut walk =
         Walk { reached: objects.iter().map(|items| vec![false; items.len()]).collect(), prints: false };
     let all =
         objects.iter().enumerate().flat_map(|(object, items)| (0..items.len()).map(move |i| (object, i)));
-    let mut open: Vec<Place> = all.filter(|(object, number)| is_root(&objects[*object][*number])).collect();
+    let mut open: Vec<Place> =
+        all.filter(|(object, number)| is_root(*object, &objects[*object][*number])).collect();
     while let Some((object, number)) = open.pop() {
         if std::mem::replace(&mut walk.reached[object][number], true) {
             continue;

@@ -17,7 +17,7 @@ pub struct Settings {
     pub memory: u64,
     /// `BOOMERANG_SIM_FAIL`: calls that fail on purpose.
     pub failures: Vec<Failure>,
-    /// `BOOMERANG_SIM_SEED`: permutes the order in which warps run; each seed is one order.
+    /// `BOOMERANG_SIM_SEED`: permutes the order in which warps, and lanes that part, run; each seed is one order.
     pub seed: Option<u64>,
     /// `BOOMERANG_SIM_PLATFORM`: the platform description, a file; it says how many devices there are, their
     /// multiprocessors and memory.

@@ -200,6 +200,20 @@ impl Grid {
         }
     }
 
+    /// Whether lanes that wait where a branch's paths meet go on in the next turn if others of their warp have made accesses by which
+    /// threads wait, or have napped, as they may on hardware. Of three seeds one has them do so always, one now and then, and one only
+    /// where they must.
+    pub fn parts(&self, random: &mut Random) -> bool {
+        match self.device().config().seed {
+            0 => false,
+            seed => match seed % 3 {
+                0 => true,
+                1 => random.below(8) == 0,
+                _ => false,
+            },
+        }
+    }
+
     /// The simulator's address of `size` bytes of the parameters.
     pub fn param_pointer(&self, addr: u64, size: u64) -> Option<*mut u8> {
         (addr.checked_add(size)? <= self.params_size)

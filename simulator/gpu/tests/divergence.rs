@@ -1,6 +1,7 @@
 //! How lanes part and meet.
 
 mod support;
+use boomerang_gpu::DeviceConfig;
 use support::*;
 
 /// `activemask` after a piece of code, for each of 32 threads.
@@ -125,4 +126,20 @@ fn lanes_take_turns_at_a_ticket_lock_whose_holder_has_left_the_loop() {
         add.u32 %r2, %r2, 1; st.release.gpu.global.u32 [%data+4], %r2;";
     let out = Gpu::new().transform(&kernel(body), shape(1, 32), &[0u32; 4]);
     assert_eq!(out[..3], [32, 32, 32]);
+}
+
+#[test]
+fn lanes_that_wait_where_paths_meet_go_on_while_others_spin_under_some_seeds() {
+    // Lane 0 looks 200 times whether another one, which has nothing to do before the meeting point, has gone on from there.
+    let body = "mov.u32 %r1, 0; mov.u32 %r2, 200; setp.ne.u32 %p0, %lane, 0; @%p0 bra END;
+        LOOK: ld.volatile.global.u32 %r1, [%data]; sub.u32 %r2, %r2, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra END;
+        setp.ne.u32 %p1, %r2, 0; @%p1 bra LOOK;
+        END: setp.ne.u32 %p2, %lane, 1; @!%p2 st.volatile.global.u32 [%data], 1; @!%p0 st.global.u32 [%data+4], %r1;";
+    let sees_it = |seed| {
+        let gpu = Gpu::with(DeviceConfig { seed, ..DeviceConfig::default() });
+        gpu.transform(&kernel(body), shape(1, 32), &[0u32; 2])[1] == 1
+    };
+    assert!(!sees_it(0));
+    let seen: Vec<bool> = (1..10).map(sees_it).collect();
+    assert!(seen.contains(&true) && seen.contains(&false), "{seen:?}");
 }

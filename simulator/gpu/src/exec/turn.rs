@@ -35,10 +35,12 @@ const PATIENCE: u32 = 4;
 const LEAST_SHARE: u32 = 16;
 
 impl Context<'_> {
-    /// Runs the warp for about `slice` instructions. `stuck`: nothing on the device has made progress for some time.
-    pub fn turn(&mut self, slice: u32, stuck: bool) -> Outcome {
+    /// Runs the warp for about `slice` instructions. `parts`: lanes that wait at joins go on as soon as others have done
+    /// what lets them. `stuck`: nothing
+    /// on the device has made progress for some time.
+    pub fn turn(&mut self, slice: u32, parts: bool, stuck: bool) -> Outcome {
         self.wake();
-        let (mut idle, mut held) = (Idle::OnDevice, false);
+        let (mut idle, mut held, mut yielded) = (Idle::OnDevice, false, false);
         let mut left = slice;
         loop {
             // Every ready split gets a share; splits that appear meanwhile run until the slice is used up.
@@ -66,6 +68,7 @@ impl Context<'_> {
                     Flow::Next | Flow::Jump => {
                         let split = self.saved(State::Ready);
                         self.warp.splits.push(split);
+                        yielded |= self.orderings > 0;
                         idle = idle.max(self.idleness());
                         held |= self.warp.updater_waits(self.watched);
                     }
@@ -73,6 +76,9 @@ impl Context<'_> {
             }
             if self.warp.live == 0 {
                 return Outcome::Done;
+            }
+            if parts && yielded && self.warp.release_waiting() {
+                return Outcome::Sliced(Idle::No);
             }
             if self.any_ready() {
                 return Outcome::Sliced(self.sliced(idle, held, stuck));
