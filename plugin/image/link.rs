@@ -206,14 +206,14 @@ fn weaken_fences<'a>(
     texts
 }
 
-/// Gives each lane its own soft-stack pointer where lanes may wait in SIMD regions. Also tells how much shared memory that takes.
+/// Gives each lane its own soft-stack pointer where lanes may run ahead of others in SIMD regions. Also tells how much shared memory that takes.
 fn part_lanes<'a>(
     device: &Device,
     image: &Descriptor<'_>,
     texts: Vec<Cow<'a, CStr>>,
 ) -> (Vec<Cow<'a, CStr>>, u32) {
-    let may_wait = strs(&texts).is_none_or(|objects| lanes::may_wait(&objects));
-    if device.attrs.compute_capability < lanes::LEAST_CAPABILITY || !may_wait {
+    let may_part = strs(&texts).is_none_or(|objects| lanes::may_part(&objects));
+    if device.attrs.compute_capability < lanes::LEAST_CAPABILITY || !may_part {
         return (texts, 0);
     }
     let has_room = device.lowlat_pool() <= lanes::MOST_DYNAMIC;
@@ -221,9 +221,9 @@ fn part_lanes<'a>(
     host::debug(|| {
         let what = match (&parted, has_room) {
             (Some(_), _) => "each lane has its own soft-stack pointer",
-            (None, true) => "lanes that wait in SIMD regions may fail: device code of unknown form",
+            (None, true) => "lanes that part in SIMD regions may fail: device code of unknown form",
             (None, false) => {
-                "lanes that wait in SIMD regions may fail: GOMP_NVPTX_LOWLAT_POOL leaves no room"
+                "lanes that part in SIMD regions may fail: GOMP_NVPTX_LOWLAT_POOL leaves no room"
             }
         };
         format!("offload image {}: {what}", image.name)
