@@ -31,8 +31,10 @@ const ROW: u32 = 33;
 /// The variables, and the bytes of a word of each.
 const VARIABLES: [(&str, u32); 2] = [("__nvptx_uni", 4), ("__nvptx_stacks", 8)];
 
-/// By which a function enters a SIMD region, if it calls others (nvptx.cc, nvptx_output_unisimt_switch).
-const ENTER: &str = "mov.u32 %ustmp2,-1;\nst.shared.u32 ";
+/// By which a function enters a SIMD region (nvptx.cc, nvptx_output_unisimt_switch).
+const ENTER: &str = "mov.u32 %ustmp2,-1;";
+/// A function that has such instructions lets lanes go on (`docs/simulator.md`, lanes).
+const ATOMIC: &str = "atom.";
 /// Functions in which lanes wait for others or for the host, and a program may call from SIMD regions: requests, the driver's functions
 /// that device code calls, libgomp's lock for `atomic` and its allocator.
 const WAITING: [&str; 10] = [
@@ -50,21 +52,66 @@ const WAITING: [&str; 10] = [
 /// What GCC calls for constructs, all of which but these are for code outside of SIMD regions.
 const CONSTRUCTS: &str = "GOMP_";
 
-/// Whether lanes may wait in a SIMD region of an image: a function that has one reaches one of [`WAITING`]. Also where a text has
-/// a form that isn't known.
-pub fn may_wait(texts: &[&str]) -> bool {
+/// What GCC calls a lane's stack in a SIMD region, an array of the thread's own.
+const STACK: &str = "%simtstack_ar";
+/// What frames are aligned to on a soft stack. Functions store that much at a time.
+const FRAME_ALIGN: u64 = 16;
+
+/// The text with lanes' stacks aligned as frames have to be; None if it has none, or one of a form that isn't known. GCC aligns the array to
+/// 8 bytes and begins the stack 8 bytes below what a region keeps at its end, whose alignment varies; so it depends on where the JIT puts
+/// the array whether a called function fails (misaligned address, on an H200).
+pub fn align_stacks(text: &str) -> Option<String> {
+    text.contains(STACK).then_some(())?;
+    let mut out = String::with_capacity(text.len() + 1024);
+    for line in text.split_inclusive('\n') {
+        let Some((before, after)) = line.split_once(STACK) else {
+            out.push_str(line);
+            // The stack's beginning: below the former pointer.
+            if line.starts_with("sub.u64 %stack,%r") && line.trim_end().ends_with(",8;") {
+                writeln!(out, "and.b64 %stack,%stack,-{FRAME_ALIGN};").ok()?;
+            }
+            continue;
+        };
+        // Its declaration, or the address of its end.
+        let before = before.replace(".align 8 ", ".align 16 ");
+        let digits = after.find(|c: char| c.is_ascii_digit())?;
+        let (sign, rest) = after.split_at(digits);
+        let size = rest.find(|c: char| !c.is_ascii_digit())?;
+        let larger = rest[..size].parse::<u64>().ok()? + FRAME_ALIGN;
+        write!(out, "{before}{STACK}{sign}{larger}{}", &rest[size..]).ok()?;
+    }
+    Some(out)
+}
+
+/// Whether lanes may run ahead of others in a SIMD region of an image, and others then do harm: a function that has one reaches one of
+/// [`WAITING`] or a function with atomics, or has atomics itself and reaches one that uses the variables. Also where a text has a
+/// form that isn't known.
+pub fn may_part(texts: &[&str]) -> bool {
     if !texts.iter().any(|text| text.contains(ENTER)) {
         return false;
     }
     let Some(objects) = texts.iter().map(|text| items(text)).collect::<Option<Vec<_>>>() else { return true };
-    let has_region = |object: usize, item: &Item<'_>| {
-        item.kind == Kind::Definition && texts[object][item.body..item.span.end].contains(ENTER)
-    };
+    let has = |object: usize, item: &Item<'_>, what| texts[object][item.body..item.span.end].contains(what);
+    let has_region =
+        |object: usize, item: &Item<'_>| item.kind == Kind::Definition && has(object, item, ENTER);
     let ends = |name: &str| name.starts_with(CONSTRUCTS);
     let reached = walk(&Index::of(&objects), &objects, has_region, ends).reached;
-    let all = objects.iter().flatten().zip(reached.into_iter().flatten());
-    all.filter(|(item, reached)| *reached && !(item.visible && ends(item.name)))
-        .any(|(item, _)| item.uses.iter().any(|name| WAITING.contains(name)))
+    let (mut atomics_in_region, mut uses_variables) = (false, false);
+    for (object, (items, reached)) in objects.iter().zip(reached).enumerate() {
+        let all = items
+            .iter()
+            .zip(reached)
+            .filter(|(item, reached)| *reached && !(item.visible && ends(item.name)));
+        for (item, _) in all {
+            let (region, atomics) = (has_region(object, item), has(object, item, ATOMIC));
+            if item.uses.iter().any(|name| WAITING.contains(name)) || atomics && !region {
+                return true;
+            }
+            atomics_in_region |= atomics;
+            uses_variables |= !region && VARIABLES.iter().any(|(name, _)| item.uses.contains(name));
+        }
+    }
+    atomics_in_region && uses_variables
 }
 
 /// Gives each lane its own words. None where a text has a form that isn't known; else what each text becomes, if it changes.
@@ -229,8 +276,8 @@ mod tests {
     }
 
     #[test]
-    fn lanes_may_wait_where_a_function_with_a_region_reaches_a_request_or_the_drivers_heap() {
-        let waits = |program: &str, library: &str| may_wait(&[program, library]);
+    fn lanes_may_part_where_a_function_with_a_region_reaches_what_lets_them() {
+        let waits = |program: &str, library: &str| may_part(&[program, library]);
         let request = library("call GOMP_target_ext;\n");
         assert!(waits(&program(&region("call ask;\n")), &request));
         assert!(waits(&program(&region("call GOMP_target_ext;\n")), &library("")));
@@ -242,13 +289,31 @@ mod tests {
         assert!(!waits(&program(&region("call ask;\n")), &library("")), "the function does not wait");
         assert!(!waits(&program(&(region("") + "call GOMP_barrier;\n")), &request), "not for regions");
         assert!(waits(&program(&region("call ask;\n")), "of unknown form"));
+        let atomic = "atom.add.u64 %r24,[%r24],1;\n";
+        assert!(waits(&program(&region("call ask;\n")), &library("atom.add.u64 %r1,[%r2],1;\n")));
+        assert!(!waits(&program(&(region("call ask;\n") + atomic)), &library("")), "it uses no soft stack");
+        let with_stack = library("") + &function("own", "") + ".visible .func other\n{\ncall own;\nret;\n}\n";
+        assert!(waits(&program(&region(&format!("{atomic}call other;\n"))), &with_stack));
+        assert!(!waits(&program(&region("call other;\n")), &with_stack), "no atomics");
+    }
+
+    #[test]
+    fn frames_of_functions_that_lanes_call_are_aligned_whatever_the_region_keeps() {
+        let text = ".func f ()\n{\n.local .align 8 .b8 %simtstack_ar[176];\ncvta.local.u64 %r25,%simtstack_ar + 176;\n\
+                    sub.u64 %r25,%r25,40;\nst.u64 [%r25 + -8],%stack;\nsub.u64 %stack,%r25,8;\nst.shared.u64 [%sspslot],%stack;\n\
+                    sub.u64 %stack,%frame,0;\nret;\n}\n";
+        let aligned = ".func f ()\n{\n.local .align 16 .b8 %simtstack_ar[192];\ncvta.local.u64 %r25,%simtstack_ar + 192;\n\
+                       sub.u64 %r25,%r25,40;\nst.u64 [%r25 + -8],%stack;\nsub.u64 %stack,%r25,8;\nand.b64 %stack,%stack,-16;\n\
+                       st.shared.u64 [%sspslot],%stack;\nsub.u64 %stack,%frame,0;\nret;\n}\n";
+        assert_eq!(align_stacks(text).as_deref(), Some(aligned));
+        assert_eq!(align_stacks("sub.u64 %stack,%r25,8;\n"), None);
     }
 
     #[test]
     fn truncated_texts_are_not_known_or_parted_and_never_a_panic() {
         let text = program(&region("call ask;\n"));
         for end in 0..text.len() {
-            let _ = (part(&[&text[..end]]), may_wait(&[&text[..end]]));
+            let _ = (part(&[&text[..end]]), may_part(&[&text[..end]]));
         }
     }
 }

@@ -36,6 +36,7 @@ pub struct Linked {
 /// What the JIT says, with its log.
 pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Linked> {
     let texts = image.objects.iter().map(|text| exchange(image, text)).collect::<Result<Vec<_>>>()?;
+    let texts = texts.into_iter().map(align_stacks).collect();
     let texts = call_directly(image, texts);
     let (texts, prints) = reduce(image, texts);
     let texts = keep_reading(image, texts);
@@ -119,6 +120,12 @@ fn key(device: &Device, texts: &[Cow<'_, CStr>]) -> Key {
         env::settings().jit
     );
     Key::of([circumstances.as_bytes()].into_iter().chain(texts.iter().map(|text| text.to_bytes())))
+}
+
+/// Gives the stacks of lanes in SIMD regions the alignment that functions count on.
+fn align_stacks(text: Cow<'_, CStr>) -> Cow<'_, CStr> {
+    let aligned = text.to_str().ok().and_then(lanes::align_stacks);
+    aligned.map_or(text, owned)
 }
 
 /// Has kernels call their function themselves where they can.
@@ -216,14 +223,14 @@ fn weaken_fences<'a>(
     texts
 }
 
-/// Gives each lane its own soft-stack pointer where lanes may wait in SIMD regions. Also tells how much shared memory that takes.
+/// Gives each lane its own soft-stack pointer where lanes may run ahead of others in SIMD regions. Also tells how much shared memory that takes.
 fn part_lanes<'a>(
     device: &Device,
     image: &Descriptor<'_>,
     texts: Vec<Cow<'a, CStr>>,
 ) -> (Vec<Cow<'a, CStr>>, u32) {
-    let may_wait = strs(&texts).is_none_or(|objects| lanes::may_wait(&objects));
-    if device.attrs.compute_capability < lanes::LEAST_CAPABILITY || !may_wait {
+    let may_part = strs(&texts).is_none_or(|objects| lanes::may_part(&objects));
+    if device.attrs.compute_capability < lanes::LEAST_CAPABILITY || !may_part {
         return (texts, 0);
     }
     let has_room = device.lowlat_pool() <= lanes::MOST_DYNAMIC;
@@ -231,9 +238,9 @@ fn part_lanes<'a>(
     host::debug(|| {
         let what = match (&parted, has_room) {
             (Some(_), _) => "each lane has its own soft-stack pointer",
-            (None, true) => "lanes that wait in SIMD regions may fail: device code of unknown form",
+            (None, true) => "lanes that part in SIMD regions may fail: device code of unknown form",
             (None, false) => {
-                "lanes that wait in SIMD regions may fail: GOMP_NVPTX_LOWLAT_POOL leaves no room"
+                "lanes that part in SIMD regions may fail: GOMP_NVPTX_LOWLAT_POOL leaves no room"
             }
         };
         format!("offload image {}: {what}", image.name)
