@@ -7,11 +7,9 @@
 
 use std::fmt::Write;
 
-use super::items::{INDIRECT_CALL, Item, Kind, items};
-use super::names::{Index, Place};
+use super::items::{INDIRECT_CALL, Kind, items};
+use super::names::{Index, MAIN};
 
-/// libgomp's function.
-const MAIN: &str = "gomp_nvptx_main";
 /// All that it uses in GCC 13 to 16 (config/nvptx/team.c). In a version that uses more, there may be more to prepare.
 const USES: [&str; 15] = [
     INDIRECT_CALL,
@@ -62,7 +60,7 @@ pub fn call_directly(texts: &[&str]) -> Option<(Vec<String>, usize)> {
     if !mains.next()?.uses.iter().all(is_known) || mains.next().is_some() {
         return None;
     }
-    let bound = bound(&objects, &index);
+    let bound = index.users_of(&objects, is_prepared);
     let mut kernels = 0;
     let rewritten = texts.iter().enumerate().map(|(object, text)| {
         let mut rewritten = String::with_capacity(text.len());
@@ -78,29 +76,6 @@ pub fn call_directly(texts: &[&str]) -> Option<(Vec<String>, usize)> {
     });
     let rewritten = rewritten.collect();
     (kernels > 0).then_some((rewritten, kernels))
-}
-
-/// For each item whether it uses, however indirectly, anything prepared. What [`MAIN`] itself uses doesn't count.
-fn bound(objects: &[Vec<Item<'_>>], index: &Index<'_>) -> Vec<Vec<bool>> {
-    let mut bound: Vec<Vec<bool>> = objects.iter().map(|items| vec![false; items.len()]).collect();
-    let mut users: Vec<Vec<Vec<Place>>> = objects.iter().map(|items| vec![vec![]; items.len()]).collect();
-    let mut open: Vec<Place> = vec![];
-    for (object, items) in objects.iter().enumerate() {
-        for (number, item) in items.iter().enumerate().filter(|(_, item)| item.name != MAIN) {
-            if item.uses.iter().any(|name| is_prepared(name)) {
-                open.push((object, number));
-            }
-            for (of, used) in item.uses.iter().flat_map(|name| index.places(object, name)) {
-                users[of][used].push((object, number));
-            }
-        }
-    }
-    while let Some((object, number)) = open.pop() {
-        if !std::mem::replace(&mut bound[object][number], true) {
-            open.extend(&users[object][number]);
-        }
-    }
-    bound
 }
 
 /// A kernel's text with the call in it, or none where it has another form.

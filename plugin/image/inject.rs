@@ -6,8 +6,12 @@
 //! stacks, and tells of its end ([`super::epilogue`]). Then our objects are linked in.
 
 use super::epilogue;
+use super::items::{INDIRECT_CALL, Kind, items};
+use super::load::REVERSE_SLOT;
+use super::names::Index;
 use crate::reverse::wire::{self, REGION_BYTES};
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// What libgomp's own function is called then.
 const STOCK_NAME: &str = "__boomerang_stock_target_ext";
@@ -111,6 +115,19 @@ pub fn inject<'a>(objects: &[&'a str]) -> Option<Injected<'a>> {
     let tells_end = telling.is_some();
     objects = telling.map_or(objects, |telling| telling.into_iter().map(Cow::Owned).collect());
     Some(Injected { objects, runtime, tells_end })
+}
+
+/// The kernels of `objects` that surely ask the host for nothing: they reach neither the functions that do, nor any call by address. Such
+/// calls of libgomp's count as well, so a kernel that starts threads is not among them.
+pub fn quiet_kernels(objects: &[&str]) -> HashSet<String> {
+    let names = ["GOMP_target_ext", REVERSE_SLOT, INDIRECT_CALL];
+    let asks = |name: &str| names.contains(&name) || CALLS.contains(&name);
+    let Some(objects) = objects.iter().map(|text| items(text)).collect::<Option<Vec<_>>>() else {
+        return HashSet::new();
+    };
+    let asking = Index::of(&objects).users_of(&objects, asks);
+    let all = objects.iter().flatten().zip(asking.into_iter().flatten());
+    all.filter(|(item, asks)| item.kind == Kind::Kernel && !asks).map(|(item, _)| item.name.into()).collect()
 }
 
 /// The places where `name` stands in a text as a whole name.
@@ -282,6 +299,33 @@ mod tests {
         assert!(objects[1].contains("FUNCTION DEF: GOMP_target_ext_more"));
         assert!(objects[2].contains(".visible .func GOMP_target_ext("));
         assert_eq!(objects.len(), 3);
+    }
+
+    #[test]
+    fn a_kernel_is_quiet_that_reaches_no_request_and_no_call_by_address() {
+        let kernel = |name, body| {
+            format!(
+                ".visible .entry {name} (.param .u64 %arg, .param .u64 %stack, .param .u64 %sz)\n{{\n.reg .u64 %R<2>;\n\
+                 mov.u64 %R0,{name}$impl;\ncall.uni gomp_nvptx_main,(%R0);\nret.uni;\n}}\n.func {name}$impl\n{{\n{body}\nret;\n}}\n"
+            )
+        };
+        let by_address =
+            "{\n.reg .u64 %r1;\n$LCT0:\n.callprototype _ (.param .u64 %in_ar0);\ncall %r1,(%o),$LCT0;\n}";
+        let kernels = [
+            kernel("empty", ""),
+            kernel("asking", "call harmless;\ncall asks;"),
+            kernel("calling", by_address),
+            kernel("device_api", "call boomerang_post;"),
+            kernel("by_hand", "ld.u64 %r1,[__gomp_rev_offload_var];"),
+            kernel("working", "call harmless;"),
+        ];
+        let library = format!(
+            "{PREAMBLE}.visible .func gomp_nvptx_main\n{{\n{by_address}\nret;\n}}\n.visible .func harmless\n{{\nret;\n}}\n\
+             .visible .func asks\n{{\ncall GOMP_target_ext;\nret;\n}}\n"
+        );
+        let program = format!("{PREAMBLE}{}", kernels.concat());
+        let quiet = quiet_kernels(&[&program, &library]);
+        assert_eq!(quiet, HashSet::from(["empty".into(), "working".into()]));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Links an image's PTX objects into a module.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -28,6 +29,8 @@ pub struct Linked {
     pub calls: bool,
     /// Whether a kernel of it may print and go on.
     pub prints: bool,
+    /// Its kernels that surely make no requests.
+    pub quiet: HashSet<String>,
 }
 
 /// Links `image` and loads it in the current context. `reverse`: whether the program requires reverse offload.
@@ -42,6 +45,7 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let texts = keep_reading(image, texts);
     let texts = share_team_state(image, texts);
     let texts = weaken_fences(device, image, texts);
+    let quiet = strs(&texts).filter(|_| reverse).map(|objects| inject::quiet_kernels(&objects));
     let (texts, protocol, calls) = add_runtime(device, texts, reverse);
     let (texts, lanes_bytes) = part_lanes(device, image, texts);
     let (texts, has_heap) = add_heap(device, image, texts);
@@ -70,7 +74,7 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
             let _ = unsafe { device.driver.unload_module(module) };
         })?;
     }
-    Ok(Linked { module, protocol, calls, prints })
+    Ok(Linked { module, protocol, calls, prints, quiet: quiet.unwrap_or_default() })
 }
 
 /// Has the JIT compile and link the texts of an image.

@@ -1,5 +1,6 @@
 //! Loads an image: kernels, variables, and the tables that host and device share.
 
+use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ const CLOCK_TICK: &str = "__nvptx_clocktick";
 /// The device's ICVs (`GOMP_ADDITIONAL_ICVS` of libgomp-plugin.h).
 const ICVS: &str = "__gomp_additional_icvs";
 /// Pointer to the slot for requests (`GOMP_REV_OFFLOAD_VAR`, libgomp/config/nvptx/libgomp-nvptx.h).
-const REVERSE_SLOT: &str = "__gomp_rev_offload_var";
+pub(super) const REVERSE_SLOT: &str = "__gomp_rev_offload_var";
 /// Device addresses of all functions, made by mkoffload for programs that require reverse offload.
 const FUNCTION_TABLE: &str = "$offload_func_table";
 /// Device addresses of the indirect functions, made by mkoffload.
@@ -72,11 +73,11 @@ pub fn load(
     host_indirect: &[u64],
 ) -> Result<Loaded> {
     let _context = device.enter()?;
-    let Linked { module, protocol, calls, prints } = link::link(device, image, reverse)?;
+    let Linked { module, protocol, calls, prints, quiet } = link::link(device, image, reverse)?;
     let mut symbols = Symbols::default();
     image.objects.iter().for_each(|text| symbols.add(text.to_bytes()));
     let calls = calls.then_some(protocol);
-    let mut loader = Loader { device, image, module, calls, prints, symbols, memory: vec![] };
+    let mut loader = Loader { device, image, module, calls, prints, quiet, symbols, memory: vec![] };
     let result = loader.load(address as usize, reverse.then_some(protocol), host_indirect);
     result.inspect_err(|_| {
         // SAFETY: nobody has heard of the module yet, nor of its memory.
@@ -92,6 +93,8 @@ struct Loader<'a> {
     calls: Option<Protocol>,
     /// Whether a kernel may print and go on.
     prints: bool,
+    /// Kernels that surely make no requests.
+    quiet: HashSet<String>,
     symbols: Symbols<'a>,
     /// Device memory that goes with the image.
     memory: Vec<DevicePtr>,
@@ -104,7 +107,7 @@ impl Loader<'_> {
             let name = &self.image.name;
             host::debug(|| format!("offload image {name}: kernels call the host through our device runtime"));
         }
-        // Kernels with our device runtime look for their region whether the image makes requests or not.
+        // A kernel with our device runtime may look for its region whether the image makes requests or not.
         let requests = requests.filter(|protocol| reverse_table.is_some() || *protocol != Protocol::Slot);
         let kernels = self.kernels(requests.or(self.calls))?;
         let mut table: Vec<_> =
@@ -143,6 +146,7 @@ impl Loader<'_> {
             let text: Arc<str> = name.to_string_lossy().into();
             let driver = self.device.driver;
             let found = driver.function(self.module, name);
+            let requests = requests.filter(|_| !self.quiet.contains(&*text));
             if found.is_err_and(|error| error.code == Code::NOT_FOUND) {
                 missing.push(Arc::clone(&text));
                 return Ok(Kernel {

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use super::items::{Item, Kind};
 
+/// libgomp's function that kernels hand theirs to.
+pub const MAIN: &str = "gomp_nvptx_main";
+
 /// Where a definition stands: the numbers of its text and item.
 pub type Place = (usize, usize);
 
@@ -31,6 +34,30 @@ impl<'a> Index<'a> {
             }
         }
         index
+    }
+
+    /// For each item whether it uses, however indirectly, a name of which `is_wanted` holds. What [`MAIN`] itself uses doesn't count:
+    /// it calls the function that the kernel names, and has threads wait for such as others name.
+    pub fn users_of(&self, objects: &[Vec<Item<'a>>], is_wanted: impl Fn(&str) -> bool) -> Vec<Vec<bool>> {
+        let mut found: Vec<Vec<bool>> = objects.iter().map(|items| vec![false; items.len()]).collect();
+        let mut users: Vec<Vec<Vec<Place>>> = objects.iter().map(|items| vec![vec![]; items.len()]).collect();
+        let mut open: Vec<Place> = vec![];
+        for (object, items) in objects.iter().enumerate() {
+            for (number, item) in items.iter().enumerate().filter(|(_, item)| item.name != MAIN) {
+                if item.uses.iter().any(|name| is_wanted(name)) {
+                    open.push((object, number));
+                }
+                for (of, used) in item.uses.iter().flat_map(|name| self.places(object, name)) {
+                    users[of][used].push((object, number));
+                }
+            }
+        }
+        while let Some((object, number)) = open.pop() {
+            if !std::mem::replace(&mut found[object][number], true) {
+                open.extend(&users[object][number]);
+            }
+        }
+        found
     }
 
     /// What `name` may stand for in a text.
