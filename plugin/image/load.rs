@@ -109,7 +109,11 @@ impl Loader<'_> {
         }
         // A kernel with our device runtime may look for its region whether the image makes requests or not.
         let requests = requests.filter(|protocol| reverse_table.is_some() || *protocol != Protocol::Slot);
-        let kernels = self.kernels(requests.or(self.calls))?;
+        let requests = requests.or(self.calls);
+        if requests.is_some() {
+            self.check(self.device.launch.expect_requests(self.device.driver), "streams")?;
+        }
+        let kernels = self.kernels(requests)?;
         let mut table: Vec<_> =
             kernels.iter().map(|kernel| pair(std::ptr::from_ref(kernel) as usize, 1)).collect();
         for name in &self.image.variables {

@@ -55,6 +55,8 @@ const ON_REGISTERS: [&str; 38] = [
 /// What a load is that the JIT does not merge with others, or whose memory does not change while the kernel runs.
 const LEFT: [&str; 9] =
     [".volatile", ".relaxed", ".acquire", ".mmio", ".weak", ".nc", ".param", ".const", ".local"];
+/// Cache operators. PTX doesn't let volatile loads have one (PTX ISA, ld).
+const CACHED: [&str; 5] = [".ca", ".cg", ".cs", ".lu", ".cv"];
 
 /// `text` with volatile loads in loops that wait for memory. None where there are no such loops, or it has a form that isn't known.
 pub fn keep_reading(text: &str) -> Option<String> {
@@ -163,7 +165,9 @@ fn waiting_loads_to<'a>(
         let mut is_left = name != "ld";
         let mut operand = loop {
             match scanner.token()? {
-                Some(Token::Directive(modifier)) => is_left |= LEFT.contains(&modifier),
+                Some(Token::Directive(modifier)) => {
+                    is_left |= LEFT.contains(&modifier) || CACHED.contains(&modifier)
+                }
                 token => break token,
             }
         };
@@ -225,6 +229,12 @@ mod tests {
             ld.v2.u32 {%r5,%r6},[%r7+8];\nmov.u32 %t,%r6;\nadd.u32 %r5,%t,%r5;\n}\nsetp.ne.u32 %p,%r5,0;\n@%p ret;\nbra.uni $L3;\n$L4:";
         let kept = kept(body).expect("waits");
         assert!(kept.contains("ld.volatile.global.u32") && kept.contains("ld.volatile.v2.u32"), "{kept}");
+    }
+
+    #[test]
+    fn loads_with_a_cache_operator_stay_as_they_are() {
+        let kept = kept("$L1:\nld.cg.s32 %r129,[zero];\nsetp.ne.u32 %p,%r129,0;\n@%p bra $L1;");
+        assert!(kept.is_none_or(|kept| !kept.contains("volatile")));
     }
 
     #[test]

@@ -187,16 +187,12 @@ unsafe fn launch(
 
 /// Lets go of the queue of a kernel that has ended.
 fn end(device: &'static Device, name: &Arc<str>, queue: Queue, prints: bool) -> Result<()> {
-    let driver = device.driver;
     if prints {
         // Has the driver print what the kernel printed (CUDA C++ Programming Guide, formatted output). It takes microseconds.
-        driver.synchronize_stream(queue.stream)?;
+        device.driver.synchronize_stream(queue.stream)?;
     }
     device.small.settle(device);
-    let (running, queues) = (&device.launch.running, &device.launch.queues);
-    running.end(name);
-    if queues.give_back(queue) {
-        running.if_none(|| queues.trim(driver)).transpose()?;
-    }
+    device.launch.running.end(name);
+    device.launch.queues.give_back(queue);
     Ok(())
 }

@@ -8,6 +8,7 @@ pub mod stacks;
 pub mod tasks;
 pub mod watch;
 
+use crate::driver::{CudaError, Driver};
 use crate::memory::alloc::Memory;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -37,6 +38,14 @@ impl State {
     /// Gives memory that no region uses now back to `memory`. No region runs.
     pub fn release_memory(&self, memory: &Memory) {
         self.stacks.drain(memory);
+    }
+
+    /// Gets ready for kernels that may wait for the host.
+    ///
+    /// # Errors
+    /// Those of the driver calls.
+    pub fn expect_requests(&self, driver: &Driver) -> Result<(), CudaError> {
+        self.queues.make_ahead(driver)
     }
 
     /// Counts a kernel that was launched without a region's queue.

@@ -16,6 +16,10 @@ const LINE: usize = 64;
 /// the number of connections). More regions take turns.
 const MOST_QUEUES: usize = 24;
 
+/// How many streams of each order are made ahead ([`Pool::make_ahead`]): for all queues, and of the order that regions with requests have
+/// for some hundred more that served blocks launch and wait for.
+const AHEAD: [(Order, usize); 2] = [(Order::Apart, 128), (Order::AfterNull, MOST_QUEUES)];
+
 /// A stream for kernels, with what goes with it. One region uses it at a time.
 #[derive(Debug)]
 pub struct Queue {
@@ -94,6 +98,8 @@ pub struct Want {
 pub struct Pool {
     queues: Mutex<Queues>,
     words: Mutex<Words>,
+    /// Streams that are in no queue yet.
+    ahead: Mutex<Vec<(Order, Stream)>>,
 }
 
 #[derive(Default)]
@@ -153,7 +159,11 @@ impl Queues {
 impl Pool {
     /// An empty pool, `marks` of whose queues may have end words.
     pub fn new(marks: usize) -> Pool {
-        Pool { queues: Mutex::default(), words: Mutex::new(Words { free: Vec::new(), left: marks }) }
+        Pool {
+            queues: Mutex::default(),
+            words: Mutex::new(Words { free: Vec::new(), left: marks }),
+            ahead: Mutex::default(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Queues> {
@@ -218,7 +228,7 @@ impl Pool {
     /// Those of the driver calls.
     pub fn fit(&self, driver: &Driver, want: Want, mut queue: Queue) -> Result<Queue, CudaError> {
         if queue.order != want.order {
-            let other = queue.other.map_or_else(|| driver.create_stream(want.order), Ok)?;
+            let other = queue.other.map_or_else(|| self.new_stream(driver, want.order), Ok)?;
             queue.other = Some(std::mem::replace(&mut queue.stream, other));
             queue.order = want.order;
         }
@@ -231,52 +241,45 @@ impl Pool {
         }
         let end = if want.end_word { self.take_word(driver)? } else { None };
         let region = end.map_or(0, |end| end.load(Ordering::Relaxed));
-        let (stream, event) = (driver.create_stream(want.order)?, driver.create_event(true)?);
+        let (stream, event) = (self.new_stream(driver, want.order)?, driver.create_event(true)?);
         Ok(Queue { stream, order: want.order, other: None, event, end, region })
     }
 
-    /// Gives a queue back, to the first in line if there is one. Its kernel is done. Says whether there are more queues than are kept:
-    /// to be [`trim`](Self::trim)med once no kernel runs.
-    pub fn give_back(&self, queue: Queue) -> bool {
+    /// Gives a queue back, to the first in line if there is one. Its kernel is done. There are never more than were in use at once.
+    pub fn give_back(&self, queue: Queue) {
         let mut queues = self.lock();
         if let Some((_, heir)) = queues.line.pop_front() {
             drop(queues);
             heir(queue);
-            return false;
+            return;
         }
         queues.in_use -= 1;
         queues.free.push(queue);
-        queues.made > MOST_QUEUES
     }
 
-    /// Destroys the queues that are free and too many. No kernel runs, since nobody knows what waits for one in a driver's call that
-    /// takes a stream out of the hardware channels (docs/driver.md).
+    /// Makes streams ahead, where that hasn't been done. For images whose kernels may wait for the host: the driver, now and then when it
+    /// makes a stream, waits for all kernels that run (docs/driver.md).
     ///
     /// # Errors
     /// Those of the driver calls.
-    pub fn trim(&self, driver: &Driver) -> Result<(), CudaError> {
-        let mut queues = self.lock();
-        let surplus = queues.made.saturating_sub(MOST_QUEUES).min(queues.free.len());
-        queues.made -= surplus;
-        let from = queues.free.len() - surplus;
-        // Those with an end word stay.
-        queues.free.sort_by_key(|queue| queue.end.is_none());
-        let surplus = queues.free.split_off(from);
-        drop(queues);
-        for Queue { stream, other, event, end, .. } in surplus {
-            if let Some(end) = end {
-                let mut words = self.words();
-                words.free.push(end);
-                words.left += 1;
-            }
-            // SAFETY: the queue's own, which are not used again.
-            unsafe {
-                driver.destroy_stream(stream)?;
-                other.map_or(Ok(()), |other| driver.destroy_stream(other))?;
-                driver.destroy_event(event)?;
+    pub fn make_ahead(&self, driver: &Driver) -> Result<(), CudaError> {
+        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        for (order, count) in AHEAD {
+            let have = ahead.iter().filter(|(of, _)| *of == order).count();
+            for _ in have..count {
+                ahead.push((order, driver.create_stream(order)?));
             }
         }
         Ok(())
+    }
+
+    /// A new stream, one that was made ahead if there is any.
+    fn new_stream(&self, driver: &Driver, order: Order) -> Result<Stream, CudaError> {
+        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        match ahead.iter().position(|(of, _)| *of == order) {
+            Some(at) => Ok(ahead.swap_remove(at).1),
+            None => driver.create_stream(order),
+        }
     }
 
     fn words(&self) -> MutexGuard<'_, Words> {
