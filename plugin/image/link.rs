@@ -380,18 +380,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_table_that_names_functions_has_any_for_the_host() {
-        let table = |entries: &str| {
-            format!(
-                ".version 7.3.target sm_52.visible .global .align 8 .u64 $offload_func_table[] = {{{entries}}};\n"
-            )
-        };
-        let (some, none) = (table("0,ask$_omp_fn$0$nohost$0"), table("0,0"));
-        assert!(has_host_functions(&["", &some]));
-        assert!(!has_host_functions(&["", &none]));
-    }
-
-    #[test]
     fn the_header_tells_version_and_target() {
         assert_eq!(header(c"// text\n\t.version 7.3\n\t.target sm_52\n"), ".version 7.3, .target sm_52");
         assert_eq!(header(c"nonsense"), "no .version, no .target");
