@@ -62,6 +62,8 @@ impl PtxPasses {
     const NONE: PtxPasses =
         PtxPasses { direct: false, prune: false, fences: false, heap: false, team: false };
     const ALL: PtxPasses = PtxPasses { direct: true, prune: true, fences: true, heap: true, team: true };
+    /// Those that leave it to the simulator to tell what is wrong with a use of memory.
+    const CHECKED: PtxPasses = PtxPasses { heap: false, team: false, ..PtxPasses::ALL };
 
     /// Those that a value of `BOOMERANG_PTX_OPT` names.
     fn named(value: &str) -> Option<PtxPasses> {
@@ -343,7 +345,8 @@ mod tests {
 
     #[test]
     fn right_values_are_taken() {
-        assert_eq!(parse_one("BOOMERANG_DEVICE", "sim").0.device, DeviceChoice::Simulator);
+        let simulated = parse_one("BOOMERANG_DEVICE", "sim").0;
+        assert_eq!((simulated.device, simulated.ptx_passes), (DeviceChoice::Simulator, PtxPasses::CHECKED));
         assert_eq!(parse_one("BOOMERANG_WAIT", "poll").0.wait, WaitPolicy::Poll);
         assert_eq!(parse_one("BOOMERANG_REGISTERS", "40").0.jit.registers, Some(40));
         assert_eq!(parse_one("GOMP_NVPTX_JIT", " -O0").0.jit.optimization, Some(0));

@@ -28,7 +28,11 @@ pub const VARIABLES: &[Variable] = &[
         apply: |settings, value| {
             settings.device = match value {
                 "auto" => DeviceChoice::Auto,
-                "sim" => DeviceChoice::Simulator,
+                "sim" => {
+                    // Unless the user names others.
+                    settings.ptx_passes = PtxPasses::CHECKED;
+                    DeviceChoice::Simulator
+                }
                 _ => return None,
             };
             Some(())
@@ -121,7 +125,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "BOOMERANG_PTX_OPT",
         allowed: "0, or a list of direct, prune, fences, heap and team with commas between them",
-        default: "all of these",
+        default: "all of these; with BOOMERANG_DEVICE=sim all but heap and team, so that the simulator checks each block of malloc",
         help: "What is done to the program's device code before the driver's PTX compiler gets it; 0 is nothing. prune leaves out what \
                target regions cannot reach: the code is ready several times sooner, and most kernels need fewer registers. direct \
                leaves out libgomp's preparations for threads in target regions that neither start any nor ask for them. fences \

@@ -1,11 +1,12 @@
 // boomerang: checks: an access to memory that device code has freed is reported with the place of the free
 // boomerang: flags: -g -Wno-use-after-free
 // boomerang: on: sim
+// boomerang: env: BOOMERANG_PTX_OPT=direct,prune,fences
 // boomerang: exit: failure
 // boomerang: stderr: illegal address \(use after free\)$
-// boomerang: stderr: ^  at [^ ]*debug_use_after_free_in_kernel\.c:20 in 
+// boomerang: stderr: ^  at [^ ]*debug_use_after_free_in_kernel\.c:21 in 
 // boomerang: stderr: inside device heap block of device 0: 
-// boomerang: stderr: ^  freed by kernel main\$_omp_fn\$0 at [^ ]*debug_use_after_free_in_kernel\.c:18 in 
+// boomerang: stderr: ^  freed by kernel main\$_omp_fn\$0 at [^ ]*debug_use_after_free_in_kernel\.c:19 in 
 #include "../check.h"
 
 int main(void) {
