@@ -14,8 +14,7 @@ use super::serving;
 use crate::device::registry;
 
 /// How long the end waits for threads that have begun to serve: to come through libgomp to the program's block takes microseconds, where
-/// there is a processor for them. Those
-/// that are in a block by then may stay there for ever.
+/// there is a processor for them. Those that are in a block by then may stay there for ever.
 const PASSAGE: Duration = Duration::from_millis(100);
 
 /// Whether the program ends, and by which thread.

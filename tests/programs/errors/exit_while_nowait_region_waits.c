@@ -1,5 +1,6 @@
 // boomerang: checks: a program may end while a region with nowait waits for the host, which does no more
 // boomerang: exit: 3
+// boomerang: env: BOOMERANG_SIM_DEADLOCK_MS=60000
 // boomerang: stock: hangs: it waits for the region before it goes on
 // boomerang: timeout: 30
 #include <omp.h>
