@@ -1,5 +1,5 @@
 // boomerang: checks: lanes of a simd loop, all or some of a warp, allocate and free memory in functions of their own
-// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=all
+// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=prune
 #include <stdlib.h>
 
 #include "../check.h"

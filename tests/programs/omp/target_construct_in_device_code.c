@@ -1,5 +1,5 @@
 // boomerang: checks: a target construct that device code comes to, which libgomp's device library leaves out, does no harm
-// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=all
+// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=prune
 #include "../check.h"
 
 #pragma omp begin declare target
