@@ -233,8 +233,8 @@ fn part_lanes<'a>(
     image: &Descriptor<'_>,
     texts: Vec<Cow<'a, CStr>>,
 ) -> (Vec<Cow<'a, CStr>>, u32) {
-    let may_part = strs(&texts).is_none_or(|objects| lanes::may_part(&objects));
-    if device.attrs.compute_capability < lanes::LEAST_CAPABILITY || !may_part {
+    let may_part = || strs(&texts).is_none_or(|objects| lanes::may_part(&objects));
+    if device.attrs.compute_capability < lanes::LEAST_CAPABILITY || !may_part() {
         return (texts, 0);
     }
     let has_room = device.lowlat_pool() <= lanes::MOST_DYNAMIC;

@@ -98,8 +98,8 @@ pub struct Want {
 pub struct Pool {
     queues: Mutex<Queues>,
     words: Mutex<Words>,
-    /// Streams that are in no queue yet.
-    ahead: Mutex<Vec<(Order, Stream)>>,
+    /// Streams that were made ahead and are in no queue yet; none before any were made.
+    ahead: Mutex<Option<Vec<(Order, Stream)>>>,
 }
 
 #[derive(Default)]
@@ -264,9 +264,12 @@ impl Pool {
     /// Those of the driver calls.
     pub fn make_ahead(&self, driver: &Driver) -> Result<(), CudaError> {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        if ahead.is_some() {
+            return Ok(());
+        }
+        let ahead = ahead.insert(Vec::new());
         for (order, count) in AHEAD {
-            let have = ahead.iter().filter(|(of, _)| *of == order).count();
-            for _ in have..count {
+            for _ in 0..count {
                 ahead.push((order, driver.create_stream(order)?));
             }
         }
@@ -276,10 +279,11 @@ impl Pool {
     /// A new stream, one that was made ahead if there is any.
     fn new_stream(&self, driver: &Driver, order: Order) -> Result<Stream, CudaError> {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
-        match ahead.iter().position(|(of, _)| *of == order) {
-            Some(at) => Ok(ahead.swap_remove(at).1),
-            None => driver.create_stream(order),
-        }
+        let found = ahead.as_mut().and_then(|ahead| {
+            let at = ahead.iter().position(|(of, _)| *of == order)?;
+            Some(ahead.swap_remove(at).1)
+        });
+        found.map_or_else(|| driver.create_stream(order), Ok)
     }
 
     fn words(&self) -> MutexGuard<'_, Words> {

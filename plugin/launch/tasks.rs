@@ -297,7 +297,10 @@ impl Tasks {
         let mut state = self.lock();
         state.outstanding -= 1;
         state.requesting -= usize::from(requests);
-        self.ended.notify_all();
+        // A signal is a system call, also where nobody waits.
+        if state.closing {
+            self.ended.notify_all();
+        }
     }
 
     /// Ends the program where the crew has failed, unless a thread ends it already: that one gets the error.
