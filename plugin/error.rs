@@ -53,6 +53,11 @@ impl Error {
     pub fn is_quiet(&self) -> bool {
         matches!(self, Error::ShuttingDown | Error::Lost)
     }
+
+    /// Whether a kernel has failed, and the user is to be told.
+    pub fn is_fault(&self) -> bool {
+        matches!(self, Error::Cuda(error) | Error::Context(_, error) if error.code.is_fault())
+    }
 }
 
 impl From<CudaError> for Error {

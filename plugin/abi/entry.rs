@@ -23,6 +23,9 @@ macro_rules! answer {
                 if !error.is_quiet() {
                     host::error(&error.to_string());
                 }
+                if error.is_fault() {
+                    host::fault_is_told();
+                }
                 $value
             }
         })*
@@ -41,6 +44,9 @@ answer! {
 /// An entry point that returns nothing cannot tell of a failure, so the program ends.
 impl Answer for () {
     fn failure(error: &Error) {
+        if *error == Error::Lost {
+            host::await_fault_told();
+        }
         host::fatal(&error.to_string());
     }
 }

@@ -10,7 +10,7 @@ use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::ptr;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::ThreadId;
 use std::time::Duration;
 
@@ -163,6 +163,25 @@ pub fn await_end() {
     if closer.is_some_and(|closer| closer != std::thread::current().id()) {
         std::thread::sleep(ENDING);
     }
+}
+
+/// How long a thread that finds a device lost waits for the one that found it first.
+const TELLING: Duration = Duration::from_secs(1);
+/// Whether the user has been told of a kernel that failed, by a message that did not end the program.
+static FAULT_TOLD: Mutex<bool> = Mutex::new(false);
+static TOLD: Condvar = Condvar::new();
+
+/// The user has been told of the first failure of a kernel.
+pub fn fault_is_told() {
+    *FAULT_TOLD.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    TOLD.notify_all();
+}
+
+/// Waits until the user has been told, or the program has been ended with it. To be called before a thread ends the program because
+/// of a failure that another thread has found: that one's message names the kernel.
+pub fn await_fault_told() {
+    let told = FAULT_TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    drop(TOLD.wait_timeout_while(told, TELLING, |told| !*told));
 }
 
 /// Prints an error message and ends the program. libgomp does it with `exit`, whose handlers call the plugin again on
@@ -343,6 +362,14 @@ mod tests {
         // SAFETY: sixteen words were allocated.
         assert!(unsafe { std::slice::from_raw_parts(words, 16) }.iter().all(|word| *word == 0));
         assert!(malloc::<u64>(usize::MAX).is_null());
+    }
+
+    #[test]
+    fn who_finds_the_device_lost_lets_the_thread_tell_that_found_it_first() {
+        let tells = std::thread::spawn(fault_is_told);
+        await_fault_told();
+        assert!(*FAULT_TOLD.lock().expect("no panic"));
+        tells.join().expect("no panic");
     }
 
     #[test]
