@@ -1,7 +1,7 @@
 //! Kernels that say that they end.
 //!
-//! Only a few kernels at a time have a mark behind them that tells of their end: marks block hardware channels (docs/driver.md). Of the
-//! others nothing but the driver tells. In order that the host need not ask it again and again, the last team of a kernel that may
+//! A kernel that may wait for the host has no mark behind it that tells of its end: marks block hardware channels (docs/driver.md). So
+//! nothing but the driver tells of it. In order that the host need not ask it again and again, the last team of a kernel that may
 //! make requests stores a word and rings the bell, moments before the kernel ends, where the launch asks for it. It is a hint: the driver
 //! is asked then. A team that ends by an `exit` of its own doesn't count; then the hint comes late, or early, once.
 

@@ -7,8 +7,8 @@ use crate::abi::host;
 use crate::device::Device;
 use crate::driver::{ContextGuard, CudaError, Function, Order, Shape};
 use crate::error::Result;
-use crate::image::KernelRef;
 use crate::image::epilogue::TELL;
+use crate::image::{KernelRef, Protocol};
 use crate::reverse::source::Source;
 use crate::reverse::{self, region, wait};
 use std::sync::Arc;
@@ -53,17 +53,18 @@ impl Plan {
 
     /// The queue that it needs.
     pub fn want(&self, device: &Device) -> Want {
-        want(device, self.kernel.requests.is_some())
+        want(device, self.kernel.requests)
     }
 }
 
-/// The queue that a kernel needs, one that may make `requests` or not.
-fn want(device: &Device, requests: bool) -> Want {
+/// The queue that a kernel needs, one that may make `requests` or not. One that tells of its end gets no mark: it may wait for the
+/// host, and the mark would hold a hardware channel meanwhile.
+fn want(device: &Device, requests: Option<Protocol>) -> Want {
     Want {
         // The NULL stream waits for streams that are ordered with it. A kernel that may wait for the host must not hold it up: the
         // host may wait for the NULL stream.
-        order: if requests { Order::Apart } else { Order::AfterNull },
-        end_word: device.uses_memory_operations(),
+        order: if requests.is_some() { Order::Apart } else { Order::AfterNull },
+        end_word: device.uses_memory_operations() && requests != Some(Protocol::Ring { tells_end: true }),
         nested: reverse::serving().is_some(),
         serving: device.reverse.under_service(),
     }
@@ -94,8 +95,7 @@ impl Region {
     ) -> Result<Region> {
         let Plan { kernel, variables, dims: Dims { teams, threads } } = plan;
         let shape = Shape { grid: [teams, 1, 1], block: [WARP, threads, 1], shared: device.lowlat_pool() };
-        let marked = queue.is_marked();
-        let source = |protocol| device.reverse.source(device, protocol, &mut stacks, waiter, marked);
+        let source = |protocol| device.reverse.source(device, protocol, &mut stacks, waiter);
         let requests = kernel.requests.map(source).transpose()?;
         let tells_end = requests.as_ref().is_some_and(|requests| requests.tells_end());
         let stack_bytes = if tells_end { STACK_BYTES - TELL } else { STACK_BYTES };
@@ -103,7 +103,7 @@ impl Region {
         // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
         // variables, by libgomp's contract.
         unsafe { launch(device, &kernel.name, kernel.function, &shape, &arguments, &queue) }?;
-        queue.mark_end(device.driver)?;
+        queue.mark_end(device.driver, !tells_end)?;
         Ok(Region { kernel, queue, requests, stacks })
     }
 
@@ -147,14 +147,14 @@ pub fn run_once(
     with_stack: bool,
 ) -> Result<()> {
     let _context = ContextGuard::enter(device.driver, device.context)?;
-    let mut queue = device.launch.queues.take(device.driver, want(device, false))?;
+    let mut queue = device.launch.queues.take(device.driver, want(device, None))?;
     let pool = &device.launch.stacks;
     let stacks = if with_stack { Some(pool.wait_for(device, 1)?) } else { None };
     let end_of_stack = stacks.as_ref().map(|stacks| stacks.base() + STACK_BYTES);
     let shape = Shape { grid: [1; 3], block: [1; 3], shared: 0 };
     // SAFETY: the kernels that newlib and mkoffload make take this argument or none; the stack lives until it has ended.
     unsafe { launch(device, name, function, &shape, end_of_stack.as_slice(), &queue) }?;
-    queue.mark_end(device.driver)?;
+    queue.mark_end(device.driver, true)?;
     wait::until_end(device, &queue, None)?;
     end(device, name, queue, true)?;
     stacks.into_iter().for_each(|stacks| pool.give_back(stacks));

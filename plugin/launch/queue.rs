@@ -35,6 +35,8 @@ pub struct Queue {
     end: Option<&'static AtomicU32>,
     /// The number of the region that was marked last.
     region: u32,
+    /// Whether the region that runs is marked.
+    marked: bool,
 }
 
 impl Queue {
@@ -53,12 +55,13 @@ impl Queue {
         }
     }
 
-    /// Enqueues the end mark behind the kernel that was just launched, if the queue has a word for it.
+    /// Enqueues the end mark behind the kernel that was just launched, if it is `wanted` and the queue has a word for it.
     ///
     /// # Errors
     /// Those of `cuStreamWriteValue32`.
-    pub fn mark_end(&mut self, driver: &Driver) -> Result<(), CudaError> {
-        let Some(end) = self.end else { return Ok(()) };
+    pub fn mark_end(&mut self, driver: &Driver, wanted: bool) -> Result<(), CudaError> {
+        self.marked = wanted && self.end.is_some();
+        let Some(end) = self.end.filter(|_| wanted) else { return Ok(()) };
         self.region = self.region.wrapping_add(1);
         // SAFETY: end words are never freed while the context lives.
         unsafe { driver.stream_write_value_32(self.stream, end.as_ptr() as u64, self.region) }
@@ -67,12 +70,12 @@ impl Queue {
     /// Whether the end mark was written: the kernel is done and its writes are visible. False where there is none.
     pub fn has_ended(&self) -> bool {
         // Acquire pairs with the barrier that the stream's write begins with (CUDA Driver API, CU_STREAM_WRITE_VALUE_DEFAULT).
-        self.end.is_some_and(|end| end.load(Ordering::Acquire) == self.region)
+        self.marked && self.end.is_some_and(|end| end.load(Ordering::Acquire) == self.region)
     }
 
-    /// Whether its kernels have end marks behind them, and [`has_ended`](Self::has_ended) tells; else the driver must be asked.
+    /// Whether its kernel has an end mark behind it, and [`has_ended`](Self::has_ended) tells; else the driver must be asked.
     pub fn is_marked(&self) -> bool {
-        self.end.is_some()
+        self.marked
     }
 }
 
@@ -242,7 +245,7 @@ impl Pool {
         let end = if want.end_word { self.take_word(driver)? } else { None };
         let region = end.map_or(0, |end| end.load(Ordering::Relaxed));
         let (stream, event) = (self.new_stream(driver, want.order)?, driver.create_event(true)?);
-        Ok(Queue { stream, order: want.order, other: None, event, end, region })
+        Ok(Queue { stream, order: want.order, other: None, event, end, region, marked: false })
     }
 
     /// Gives a queue back, to the first in line if there is one. Its kernel is done. There are never more than were in use at once.
@@ -342,6 +345,7 @@ mod tests {
             event: Event(std::ptr::null_mut()),
             end,
             region,
+            marked: false,
         };
         let mut queues = Queues::default();
         make_all(&mut queues, WANT);

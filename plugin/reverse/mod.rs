@@ -132,7 +132,7 @@ impl State {
     }
 
     /// Where the requests of a region arrive that is about to be launched with these soft stacks. `waiter` names the thread that will
-    /// serve them to the gate. `marked`: whether its end is told of by a mark behind its kernel.
+    /// serve them to the gate.
     ///
     /// # Errors
     /// Those of the driver calls that make what is missing.
@@ -142,7 +142,6 @@ impl State {
         protocol: Protocol,
         stacks: &mut Stacks,
         waiter: u64,
-        marked: bool,
     ) -> Result<Box<dyn Source>> {
         let shared = self.share(device.driver)?;
         Ok(match protocol {
@@ -153,7 +152,7 @@ impl State {
             Protocol::Ring { tells_end } => {
                 let window = stacks.window(device)?;
                 window.begin();
-                Box::new(RingSource::new(device, shared, window, tells_end && !marked, waiter))
+                Box::new(RingSource::new(device, shared, window, tells_end, waiter))
             }
         })
     }
