@@ -139,7 +139,8 @@ fn places<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a 
     text.match_indices(name).filter(alone).map(|(at, _)| at)
 }
 
-fn uses(text: &str, name: &str) -> bool {
+/// Whether a text holds a name.
+pub(super) fn uses(text: &str, name: &str) -> bool {
     places(text, name).next().is_some()
 }
 

@@ -11,7 +11,7 @@ use super::fences::{self, Fences};
 use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
-use super::{Descriptor, Protocol, direct, heap, inject, lanes, spin, team, team_state};
+use super::{Descriptor, Protocol, direct, first_use, heap, inject, lanes, spin, team, team_state};
 use crate::abi::host;
 use crate::device::{Device, registry};
 use crate::driver::module::Linker;
@@ -31,6 +31,8 @@ pub struct Linked {
     pub prints: bool,
     /// Its kernels that surely make no requests.
     pub quiet: HashSet<String>,
+    /// Whether it has the kernel of [`first_use`].
+    pub has_first_use: bool,
 }
 
 /// Links `image` and loads it in the current context. `reverse`: whether the program requires reverse offload.
@@ -49,7 +51,12 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let (texts, protocol, calls) = add_runtime(device, texts, reverse);
     let (texts, lanes_bytes) = part_lanes(device, image, texts);
     let (texts, has_heap) = add_heap(device, image, texts);
-    let texts = if has_heap { share_teams(device, image, texts, lanes_bytes) } else { texts };
+    let mut texts = if has_heap { share_teams(device, image, texts, lanes_bytes) } else { texts };
+    let may_wait = reverse || calls;
+    let first_use =
+        first_use::object(texts.iter().filter_map(|text| text.to_str().ok()).filter(|_| may_wait));
+    let has_first_use = first_use.is_some();
+    texts.extend(first_use.map(owned));
     let cache = env::settings().cache.as_deref().map(|folder| (Cache::new(folder), key(device, &texts)));
     let kept = cache.as_ref().and_then(|(cache, key)| cache.get(key));
     let module = match kept.map(|cubin| load(device, image, &cubin)).transpose()? {
@@ -74,7 +81,7 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
             let _ = unsafe { device.driver.unload_module(module) };
         })?;
     }
-    Ok(Linked { module, protocol, calls, prints, quiet: quiet.unwrap_or_default() })
+    Ok(Linked { module, protocol, calls, prints, quiet: quiet.unwrap_or_default(), has_first_use })
 }
 
 /// Has the JIT compile and link the texts of an image.

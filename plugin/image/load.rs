@@ -8,7 +8,7 @@ use cudarc::driver::sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER
 
 use super::link::Linked;
 use super::symbols::Symbols;
-use super::{Descriptor, Image, Kernel, Protocol, descriptor, indirect, link};
+use super::{Descriptor, Image, Kernel, Protocol, descriptor, first_use, indirect, link};
 use crate::abi::host;
 use crate::device::Device;
 use crate::driver::{Code, CudaError, DevicePtr, Function, Module};
@@ -73,11 +73,13 @@ pub fn load(
     host_indirect: &[u64],
 ) -> Result<Loaded> {
     let _context = device.enter()?;
-    let Linked { module, protocol, calls, prints, quiet } = link::link(device, image, reverse)?;
+    let Linked { module, protocol, calls, prints, quiet, has_first_use } =
+        link::link(device, image, reverse)?;
     let mut symbols = Symbols::default();
     image.objects.iter().for_each(|text| symbols.add(text.to_bytes()));
     let calls = calls.then_some(protocol);
-    let mut loader = Loader { device, image, module, calls, prints, quiet, symbols, memory: vec![] };
+    let mut loader =
+        Loader { device, image, module, calls, prints, quiet, has_first_use, symbols, memory: vec![] };
     let result = loader.load(address as usize, reverse.then_some(protocol), host_indirect);
     result.inspect_err(|_| {
         // SAFETY: nobody has heard of the module yet, nor of its memory.
@@ -95,6 +97,8 @@ struct Loader<'a> {
     prints: bool,
     /// Kernels that surely make no requests.
     quiet: HashSet<String>,
+    /// Whether there is a kernel to be launched before those that wait for the host.
+    has_first_use: bool,
     symbols: Symbols<'a>,
     /// Device memory that goes with the image.
     memory: Vec<DevicePtr>,
@@ -112,6 +116,12 @@ impl Loader<'_> {
         let requests = requests.or(self.calls);
         if requests.is_some() {
             self.check(self.device.launch.expect_requests(self.device.driver), "streams")?;
+            if self.has_first_use {
+                let found = self.device.driver.function(self.module, first_use::NAME);
+                let kernel =
+                    Structors { function: self.check(found, "first use of printing")?, needs_stack: false };
+                run(self.device, kernel, "first use of printing", &self.image.name)?;
+            }
         }
         let kernels = self.kernels(requests)?;
         let mut table: Vec<_> =

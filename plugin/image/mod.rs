@@ -16,6 +16,7 @@ pub mod descriptor;
 pub mod direct;
 pub mod epilogue;
 pub mod fences;
+pub mod first_use;
 pub mod heap;
 pub mod idle;
 pub mod indirect;

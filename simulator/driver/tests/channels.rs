@@ -21,6 +21,45 @@ again:
 	@%p bra again;
 	ret;
 }
+.extern .func (.param .u32 value) vprintf (.param .u64 format, .param .u64 arguments);
+.extern .func (.param .u64 value) malloc (.param .u64 bytes);
+.visible .entry nothing ()
+{
+	ret;
+}
+.func prints ()
+{
+	.param .u64 format, arguments;
+	.param .u32 value;
+	st.param.u64 [format], 0;
+	st.param.u64 [arguments], 0;
+	call (value), vprintf, (format, arguments);
+	ret;
+}
+.visible .entry may_print ()
+{
+	.reg .u32 %x;
+	.reg .pred %p;
+	mov.u32 %x, %ctaid.x;
+	setp.eq.u32 %p, %x, 0;
+	@%p bra end;
+	call prints, ();
+end:
+	ret;
+}
+.visible .entry may_allocate ()
+{
+	.reg .u32 %x;
+	.reg .pred %p;
+	.param .u64 bytes, value;
+	mov.u32 %x, %ctaid.x;
+	setp.eq.u32 %p, %x, 0;
+	@%p bra end;
+	st.param.u64 [bytes], 8;
+	call (value), malloc, (bytes);
+end:
+	ret;
+}
 ";
 
 const MIB: usize = 1 << 20;
@@ -123,4 +162,40 @@ fn marks_hold_up_others_once_there_are_as_many_as_channels() {
         assert_eq!(blocked(7, Mark::Write), NONE);
         assert_eq!(blocked(8, Mark::Write), CHANNEL);
     }
+}
+
+/// Launches kernels, one after the other, beside one that spins: whether a copy that comes then waits for that one.
+fn held_back_after(kernels: &[&std::ffi::CStr], before: &[&std::ffi::CStr]) -> bool {
+    let context = Context::new();
+    let mut module = null_mut();
+    ok!(cuModuleLoadData(&mut module, PTX.as_ptr().cast()));
+    let launch = |name: &std::ffi::CStr, parameters: *const *mut c_void| {
+        let (mut function, other) = (null_mut(), stream(NON_BLOCKING) as Handle);
+        ok!(cuModuleGetFunction(&mut function, module, name.as_ptr()));
+        ok!(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, other, parameters.cast(), null()));
+    };
+    before.iter().for_each(|name| launch(name, null()));
+    ok!(cuCtxSynchronize());
+    let (words, device, other) = (pinned(2), device_memory(64), stream(NON_BLOCKING));
+    let word = address(&words[0]);
+    launch(c"spin", [(&raw const word).cast_mut().cast::<c_void>()].as_ptr());
+    kernels.iter().for_each(|name| launch(name, null()));
+    let from = address(&words[1]);
+    let copy = || {
+        code!(cuMemcpyHtoDAsync_v2(device, from as *const c_void, 8, other as Handle))
+            | code!(cuStreamSynchronize(other as Handle))
+    };
+    let (blocks, code) = blocks(&context, copy, || release(&words[0], 1));
+    assert_eq!(code, OK);
+    release(&words[0], 1);
+    ok!(cuCtxSynchronize());
+    blocks
+}
+
+#[test]
+fn the_first_kernel_that_may_print_or_allocate_holds_back_all_that_follows_until_the_others_end() {
+    assert!(!held_back_after(&[c"nothing"], &[]));
+    assert!(held_back_after(&[c"may_print"], &[]));
+    assert!(held_back_after(&[c"may_allocate"], &[c"may_print"]));
+    assert!(!held_back_after(&[c"may_print", c"may_allocate"], &[c"may_print", c"may_allocate"]));
 }

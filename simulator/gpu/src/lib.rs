@@ -18,4 +18,4 @@ pub use device::{CLOCK_KHZ, Checks, Device, DeviceConfig};
 pub use fault::{Fault, FaultKind, Location, Region};
 pub use launch::{Launch, Stats, run_grid, run_grid_observed};
 pub use mem::{AccessError, Actor, Allocation, Kind, Memory, OutOfMemory};
-pub use module::{Global, Kernel, LoadError, Module, Object, Param};
+pub use module::{Global, Kernel, LoadError, Module, Needs, Object, Param};

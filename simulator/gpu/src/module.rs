@@ -1,6 +1,6 @@
 //! A program loaded on a device: its kernels, functions and global variables with their addresses.
 
-use crate::ir::{self, KernelInfo};
+use crate::ir::{self, Builtin, KernelInfo};
 use crate::lower::{self, Placement};
 use crate::{Device, OutOfMemory};
 use boomerang_ptx::Program;
@@ -61,6 +61,15 @@ pub struct Global {
     pub address: u64,
     /// Size in bytes.
     pub size: u64,
+}
+
+/// What a kernel may need of the driver.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Memory that it prints to.
+    pub print: bool,
+    /// Memory that it allocates from.
+    pub allocate: bool,
 }
 
 /// What a module and its kernels share.
@@ -127,6 +136,24 @@ impl Kernel {
     /// Bytes of local memory a thread.
     pub fn local_size(&self) -> u32 {
         self.info().local_size
+    }
+
+    /// What it, and the functions that it calls by name, need of the driver.
+    pub fn needs(&self) -> Needs {
+        let functions = &self.program().functions;
+        let mut reached = vec![false; functions.len()];
+        let mut todo = vec![self.info().function];
+        let mut needs = Needs::default();
+        while let Some(index) = todo.pop() {
+            if std::mem::replace(&mut reached[index as usize], true) {
+                continue;
+            }
+            let function = &functions[index as usize];
+            needs.print |= function.builtin == Some(Builtin::Vprintf);
+            needs.allocate |= function.builtin == Some(Builtin::Malloc);
+            todo.extend(&function.callees);
+        }
+        needs
     }
 
     /// Most threads that a block may have.

@@ -88,6 +88,7 @@ fn launch(
         scheduler().await_lazy_load(stream.context.domain, "cuLaunchKernel (loads the function)")?;
         function.loaded.store(true, Ordering::Relaxed);
     }
+    scheduler().get_ready(stream.context.domain, function.needs);
     let kernel = function.kernel()?.clone();
     let what = format!("kernel {}", kernel.name());
     let control = KernelControl::default();

@@ -7,7 +7,7 @@ use super::sched::scheduler;
 use crate::env::settings;
 use crate::error::{Error, Result};
 use crate::types::{CUfunction, CUmodule};
-use boomerang_gpu::{Kernel, LoadError, Object};
+use boomerang_gpu::{Kernel, LoadError, Needs, Object};
 use boomerang_ptx::ast;
 use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
@@ -42,6 +42,8 @@ pub struct Function {
     pub name: CString,
     /// What it is on the GPU; `None` for a function that is no kernel.
     kernel: Option<Kernel>,
+    /// What it needs of the driver.
+    pub needs: Needs,
     /// Most dynamic shared memory (`CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`).
     pub dynamic_shared: AtomicU32,
     /// Whether it has been loaded: lazily by its first launch.
@@ -117,6 +119,7 @@ pub fn function(handle: CUmodule, name: &str) -> Result<CUfunction> {
         module: handle,
         name: CString::new(name).map_err(|_| Error::NOT_FOUND)?,
         dynamic_shared: AtomicU32::new(SHARED.saturating_sub(static_shared)),
+        needs: kernel.as_ref().map_or(Needs::default(), Kernel::needs),
         kernel,
         loaded: AtomicBool::new(settings().eager),
     };

@@ -4,6 +4,7 @@
 //! Waits on memory park their queue and are polled by one thread, so thousands cost no thread.
 
 mod blocking;
+mod first_use;
 mod poller;
 mod report;
 mod state;

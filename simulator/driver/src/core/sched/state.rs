@@ -1,5 +1,6 @@
 //! The scheduler's state machine: which operation of which queue may run. Pure: no threads, no waiting.
 
+use super::first_use::FirstUse;
 use super::virtual_time::Gone;
 use super::work::{DomainId, Job, KernelControl, Point, QueueId, Task, Ticket, WaitWord, Work};
 use crate::core::clock::{Clock, NodeId};
@@ -73,6 +74,8 @@ pub(super) struct Domain {
     /// Hardware channels. A kernel with marks behind it takes one, and others get what is free; where there are 1 or 2, a pending wait
     /// holds up that of its queue (measured on an H200).
     pub channels: usize,
+    /// What has been got ready for kernels.
+    pub first_use: FirstUse,
     /// Notified when a wait or kernel of the domain begins or ends.
     pub changed: Arc<Condvar>,
     /// The last operations of destroyed streams on the virtual clock.
@@ -116,6 +119,7 @@ impl State {
             queues: Vec::new(),
             made: 0,
             channels,
+            first_use: FirstUse::default(),
             changed: Arc::default(),
             gone: Gone::default(),
         };
@@ -203,9 +207,10 @@ impl State {
 
     /// Appends an operation. The caller pumps the queue.
     pub(super) fn push(&mut self, id: QueueId, work: Work) -> Result<Point> {
-        let (after, order) = (self.before(id), self.number());
+        let (mut after, order) = (self.before(id), self.number());
         let domain = self.queues.get(&id).ok_or(Error::INVALID_HANDLE)?.domain;
         self.check(domain)?;
+        after.extend(self.held_back_by(domain));
         let node = self.place(id, &work);
         let queue = self.queues.get_mut(&id).expect("looked up above");
         queue.last = node;
