@@ -60,7 +60,13 @@ pub fn bench(gcc: Option<u32>, filter: Option<Regex>) -> Result<ExitCode> {
     let (date, commit) = (circumstances::today(), circumstances::commit());
     let gcc = toolchain.version.to_string();
     let mut session = Session {
-        place: Place { machine, logs: layout::logs().join("benches"), deadline: None, given: Vec::new() },
+        place: Place {
+            machine,
+            logs: layout::logs().join("benches"),
+            deadline: None,
+            given: Vec::new(),
+            mps: false,
+        },
         results: Results { date, device, simulated, gcc, commit, ..Results::default() },
         tally,
         file: folder.join("results.json"),

@@ -29,8 +29,7 @@ const WORKERS: usize = 4;
 /// The most rounds of benches: of benches alone, and beside programs.
 const ROUNDS: usize = 5;
 const ROUNDS_OF_ALL: usize = 3;
-/// The folders of programs, those first that matter most. `errors` is last: under MPS a kernel's fault ends all clients, and
-/// the next ones wait for a new server.
+/// The folders of programs, those first that matter most.
 const FOLDERS: [&str; 5] = ["reverse", "omp", "abi", "openacc", "errors"];
 
 /// Which part of the bundle is to be run.
@@ -99,7 +98,13 @@ pub fn run(bundle: &Path, work: &Path, out: &Path, order: &Order) -> Result<Exit
     let deadline = Instant::now() + Duration::from_secs(order.seconds.unwrap_or(SECONDS));
     let given = run::given_variables();
     let mut session = Session {
-        place: Place { machine, logs: work.join("logs"), deadline: Some(deadline), given: given.clone() },
+        place: Place {
+            machine,
+            logs: work.join("logs"),
+            deadline: Some(deadline),
+            given: given.clone(),
+            mps: order.part == Part::Mps,
+        },
         results: Results {
             date: circumstances::today(),
             device: circumstances::device(&name),

@@ -15,6 +15,9 @@ use crate::shell;
 
 /// The time that a run which may fail is given: what was to die may hang instead.
 const HANG_LIMIT: Duration = Duration::from_secs(10);
+/// What our plugin says to the first program behind one whose kernel failed, or that ended before its kernel had: the MPS server ends itself
+/// then (NVIDIA's documentation of MPS, error containment), and a new one comes for the next program.
+const SERVER_ENDED: &str = "cuDevicePrimaryCtxRetain error: unspecified launch failure";
 /// The most time that a run is given on a GPU, unless its program's header says otherwise.
 const GPU_LIMIT: Duration = Duration::from_secs(30);
 
@@ -68,6 +71,8 @@ pub struct Place {
     pub deadline: Option<Instant>,
     /// Variables for all runs; a program's own and a variant's come before them.
     pub given: Variables,
+    /// Whether the GPU is reached by an MPS server.
+    pub mps: bool,
 }
 
 impl Place {
@@ -135,11 +140,16 @@ impl Run {
         let mut command = self.command(place, limit);
         fs::write(log.with_added("sh"), shell::script(&command))?;
         command.current_dir(&folder).stdin(Stdio::null());
-        command.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
-
-        let start = Instant::now();
-        let status = command.status().with_context(|| format!("cannot run {}", self.program.name))?;
-        let elapsed = start.elapsed();
+        let mut attempt = || -> Result<_> {
+            command.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
+            let start = Instant::now();
+            let status = command.status().with_context(|| format!("cannot run {}", self.program.name))?;
+            Ok((status, start.elapsed()))
+        };
+        let (mut status, mut elapsed) = attempt()?;
+        if place.mps && read(&stderr).contains(SERVER_ENDED) {
+            (status, elapsed) = attempt()?;
+        }
         // As a shell has it; `timeout` ends itself by the signal that ended the program.
         let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(-1);
         fs::remove_dir_all(&folder)?;
@@ -333,6 +343,29 @@ mod tests {
         fs::remove_dir_all(logs).unwrap();
     }
 
+    #[test]
+    fn under_mps_who_finds_that_the_server_has_ended_is_run_again() {
+        let logs = std::env::temp_dir().join(format!("boomerang-mps-{}", std::process::id()));
+        let (script, second) = (logs.join("script"), logs.join("second"));
+        fs::create_dir_all(&logs).unwrap();
+        let text =
+            format!("[ -e {0} ] && exit 0\ntouch {0}\necho {SERVER_ENDED} >&2\nexit 1\n", second.display());
+        fs::write(&script, text).unwrap();
+        let header = format!("// boomerang: checks: x\n// boomerang: args: {}\n", script.display());
+        let verdict = |mps| {
+            let place = Place { logs: logs.clone(), mps, ..gpu() };
+            Run::all_of(&program(&header), Path::new("/bin/sh"), &place)
+                .remove(0)
+                .make(&place)
+                .unwrap()
+                .verdict
+        };
+        assert_eq!(verdict(true), Verdict::Passed);
+        fs::remove_file(second).unwrap();
+        assert_eq!(verdict(false), Verdict::Failed("exit status 1".to_owned()));
+        fs::remove_dir_all(logs).unwrap();
+    }
+
     fn program(text: &str) -> Program {
         let directives = Directives::parse(text).unwrap().unwrap();
         Program { name: "omp/x".to_owned(), source: None, directives }
@@ -343,6 +376,6 @@ mod tests {
         let [plugin, stock, logs] = ["plugin", "stock", "logs"].map(PathBuf::from);
         let machine = Machine { loader: None, plugin, stock, runtime: None, simulator: None };
         let given = ["A", "B", "C"].map(|name| (name.to_owned(), "given".to_owned())).to_vec();
-        Place { machine, logs, deadline: None, given }
+        Place { machine, logs, deadline: None, given, mps: false }
     }
 }

@@ -37,6 +37,7 @@ pub fn test(gcc: Option<u32>, filter: Option<Regex>) -> Result<ExitCode> {
         logs: layout::logs().join("programs"),
         deadline: None,
         given: Vec::new(),
+        mps: false,
     };
     let binaries = programs::compile_all(&toolchain, &selected, &mut tally)?;
     let runs = programs::collect(&selected, &binaries, &place, &mut tally);
