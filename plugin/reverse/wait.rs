@@ -46,7 +46,8 @@ pub(crate) fn spin_time(policy: WaitPolicy) -> Duration {
 }
 
 /// Sleeps in the device's gate until there may be something to do for `waiter`, which `ready` tells. The stream wait for `word` is put
-/// on a stream by `enqueue`; `event` is the thread's own. Where sleeping is not allowed, takes a nap.
+/// on a stream by `enqueue`; `event` is the thread's own. Where sleeping is not allowed, or was ended for others, takes a nap: a kernel that
+/// waits for a block which takes long rings the bell again and again.
 ///
 /// # Errors
 /// Those of the driver calls.
@@ -64,7 +65,7 @@ pub(crate) fn sleep(
         device.driver.record_event(event, waits)?;
         device.driver.synchronize_event(event)
     };
-    if device.gate.sleep(waiter, word, ready, block)? == Wake::Closed {
+    if device.gate.sleep(waiter, word, &ready, block)? == Wake::Closed || !ready() {
         naps.take();
     }
     Ok(())
