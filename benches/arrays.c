@@ -1,6 +1,6 @@
 // boomerang: measures: the time of a loop over 4096 doubles, and the memory bandwidth of loops over 2^26 and 2^28, with teams and threads as the plugin chooses them
 // boomerang: flags: -ldl
-// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=prune | BOOMERANG_PTX_OPT=prune,heap | BOOMERANG_PTX_OPT=prune,fences,heap | BOOMERANG_REGISTERS=64 | BOOMERANG_REGISTERS=40 | OMP_NUM_TEAMS_DEV=1056
+// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=prune | BOOMERANG_PTX_OPT=prune,heap | BOOMERANG_PTX_OPT=prune,fences,heap | BOOMERANG_PTX_OPT=prune,direct,fences,team | BOOMERANG_PTX_OPT=prune,direct,fences,team,registers | BOOMERANG_PTX_OPT=prune,direct,fences,team,registers,loads | BOOMERANG_REGISTERS=40 | OMP_NUM_TEAMS_DEV=1056
 #include "bench.h"
 
 enum { SMALL = 4096, LAPS = 200 };

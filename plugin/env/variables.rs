@@ -135,7 +135,7 @@ pub const VARIABLES: &[Variable] = &[
                the team only, and leaves out those that do nothing more; the program's own fences stay as they are. heap gives \
                malloc and free in device code a heap of ours, which many threads can use at once, and whose memory can be copied \
                (see BOOMERANG_HEAP). team, which includes heap, has what libgomp keeps of a team in the team's shared memory, \
-               3 KiB of it. registers sets BOOMERANG_REGISTERS to 64 for images in which no function needs more.",
+               3 KiB of it. registers sets BOOMERANG_REGISTERS to 64 for images that start threads, if no function needs more.",
         apply: |settings, value| {
             settings.ptx_passes = PtxPasses::named(value)?;
             Some(())
@@ -174,7 +174,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "BOOMERANG_REGISTERS",
         allowed: "a number from 16 to 255",
-        default: "64 for an image in which no function needs more (BOOMERANG_PTX_OPT, registers), else the CUDA driver's choice",
+        default: "64 for an image that starts threads, if no function needs more (BOOMERANG_PTX_OPT, registers); else the CUDA driver's choice",
         help: "The most registers that device code may use for each GPU thread. With fewer of them more teams fit on a multiprocessor at \
                once, but values that find no register go through memory. It holds for all device code of the program.",
         apply: |settings, value| {

@@ -16,12 +16,12 @@ use crate::error::{Error, Result};
 /// take one thread.
 const LARGE: usize = 128 << 10;
 
-/// What the JIT is told: what the user says, and where he says nothing, a cap on registers if that costs nothing, and as many threads as suit the
+/// What the JIT is told: what the user says, and where he says nothing, a cap on registers where that helps, and as many threads as suit the
 /// texts.
 pub fn options(image: &Descriptor<'_>, texts: &[Cow<'_, CStr>]) -> Jit {
     let settings = env::settings();
     let mut jit = settings.jit.clone();
-    if jit.registers.is_none() && settings.ptx_passes.registers && pressure::fits(texts) {
+    if jit.registers.is_none() && settings.ptx_passes.registers && pressure::wants_cap(texts) {
         jit.registers = Some(pressure::CAP);
         host::debug(|| format!("offload image {}: at most {} registers", image.name, pressure::CAP));
     }

@@ -1,10 +1,10 @@
-//! How many registers device code needs, so that a cap on them can be set where it costs nothing.
+//! How many registers device code needs, so that a cap on them can be set where it helps and costs nothing.
 //!
-//! A multiprocessor has 65536 registers, and a kernel takes for each thread as many as the function with the most that it may call; calls
-//! by address reach each function whose address is taken. The JIT takes what it likes: 70 to 80 for GCC's small functions, most
-//! of them because it prefers registers that a call leaves alone, where 64 hold a third more teams. A cap makes it economize, and where
-//! there isn't enough, values go to memory, which may take more time than more teams gain. What is alive at once says whether that will
-//! happen, before anything is compiled.
+//! A multiprocessor has 65536 registers, and a kernel takes for each thread as many as the function with the most that it may call. Where there is a
+//! call by address, as in all kernels that start threads, that is any function whose address is taken, and all that those call. The JIT
+//! takes what it likes: 70 to 80 for GCC's small functions, most of them because it prefers registers that a call leaves alone, where 64
+//! hold a third more teams. A cap makes it economize, and where there isn't enough, values go to memory, which may take more time than
+//! more teams gain. What is alive at once says whether that will happen, before anything is compiled.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -12,7 +12,7 @@ use std::ffi::CStr;
 use std::ops::Range;
 
 use super::code::{Code, Instruction, Register, Statement};
-use super::items::{Kind, items};
+use super::items::{INDIRECT_CALL, Kind, items};
 use super::tokens::Known;
 
 /// The cap: of 64 registers, a multiprocessor has enough for 32 warps.
@@ -21,8 +21,8 @@ pub const CAP: u32 = 64;
 /// parameters and what the JIT computes ahead.
 const MOST_ALIVE: u32 = 40;
 
-/// Whether no function of these texts needs more registers than the cap leaves it. Not where one has a form that isn't known.
-pub fn fits(texts: &[Cow<'_, CStr>]) -> bool {
+/// Whether the cap may help, and no function of these texts needs more registers than it leaves. Not where one has a form that isn't known.
+pub fn wants_cap(texts: &[Cow<'_, CStr>]) -> bool {
     let fit =
         |text: &Cow<'_, CStr>| {
             let text = text.to_str().ok()?;
@@ -34,7 +34,9 @@ pub fn fits(texts: &[Cow<'_, CStr>]) -> bool {
                 Code::of(body).as_ref().and_then(most_alive).is_some_and(|most| most <= MOST_ALIVE)
             }))
         };
-    texts.iter().all(|text| fit(text) == Some(true))
+    let calls_by_address =
+        |text: &Cow<'_, CStr>| text.to_str().is_ok_and(|text| text.contains(INDIRECT_CALL));
+    texts.iter().any(calls_by_address) && texts.iter().all(|text| fit(text) == Some(true))
 }
 
 /// How many registers are alive at once in `code`, at most.
@@ -251,22 +253,28 @@ mod tests {
         let sum: String = (0..=MOST_ALIVE).map(|i| format!("st.u32 [x],%r{i};\n")).collect();
         let function = |body: &str| format!("{PREAMBLE}.func f\n{{\n.reg .u32 %r<50>;\n{body}ret;\n}}\n");
         let (small, large) = (function(""), function(&(many + &sum)));
-        assert!(fit(&[&small, &small]) && !fit(&[&small, &large]));
-        assert!(!fit(&[&function("brx.idx %r1,$T;\n")]) && !fit(&["nonsense"]));
-        assert!(!fit(&[&function("bra $elsewhere;\n")]));
+        let calls =
+            function("{\n.param .u64 %o;\n$P: .callprototype _ (.param .u64 _);\ncall %r1,(%o),$P;\n}\n");
+        assert!(fit(&[&calls, &small]) && !fit(&[&calls, &large]));
+        assert!(!fit(&[&small, &small]), "kernels take what their own functions need");
+        for unknown in ["brx.idx %r1,$T;\n", "bra $elsewhere;\n"] {
+            assert!(!fit(&[&calls, &function(unknown)]));
+        }
+        assert!(!fit(&[&calls, "nonsense"]));
     }
 
     fn fit(texts: &[&str]) -> bool {
         let texts: Vec<_> =
             texts.iter().map(|text| Cow::Owned(CString::new(*text).expect("no NUL"))).collect();
-        fits(&texts)
+        wants_cap(&texts)
     }
 
     #[test]
     fn our_heap_leaves_room_for_the_cap_and_our_requests_do_not() {
         for capability in [30, 90] {
-            assert!(fit(&[heap::runtime(capability), team::runtime(capability)]));
-            assert!(!fit(&[device_object!("target_ext", capability)]));
+            let calls = ".func f\n{\n$P: .callprototype _ ();\n}\n";
+            assert!(fit(&[calls, heap::runtime(capability), team::runtime(capability)]));
+            assert!(!fit(&[calls, device_object!("target_ext", capability)]));
         }
     }
 }
