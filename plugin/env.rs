@@ -50,20 +50,38 @@ pub struct PtxPasses {
     pub direct: bool,
     /// The JIT gets only what kernels reach.
     pub prune: bool,
+    /// Unrolled loops load ahead of their stores.
+    pub loads: bool,
+    /// Doubles are added atomically by one instruction.
+    pub atomics: bool,
     /// libgomp's fences get device scope.
     pub fences: bool,
     /// Device code gets a heap of ours.
     pub heap: bool,
     /// libgomp's structures of a team lie in shared memory; needs the heap.
     pub team: bool,
+    /// The JIT gets a cap on registers where that costs nothing.
+    pub registers: bool,
 }
 
 impl PtxPasses {
-    const NONE: PtxPasses =
-        PtxPasses { direct: false, prune: false, fences: false, heap: false, team: false };
-    const ALL: PtxPasses = PtxPasses { direct: true, prune: true, fences: true, heap: true, team: true };
+    const NONE: PtxPasses = PtxPasses::each(false);
+    const ALL: PtxPasses = PtxPasses::each(true);
     /// Those that leave it to the simulator to tell what is wrong with a use of memory.
     const CHECKED: PtxPasses = PtxPasses { heap: false, team: false, ..PtxPasses::ALL };
+
+    const fn each(is_made: bool) -> PtxPasses {
+        PtxPasses {
+            direct: is_made,
+            prune: is_made,
+            loads: is_made,
+            atomics: is_made,
+            fences: is_made,
+            heap: is_made,
+            team: is_made,
+            registers: is_made,
+        }
+    }
 
     /// Those that a value of `BOOMERANG_PTX_OPT` names.
     fn named(value: &str) -> Option<PtxPasses> {
@@ -75,7 +93,10 @@ impl PtxPasses {
             match name.trim() {
                 "direct" => passes.direct = true,
                 "prune" => passes.prune = true,
+                "loads" => passes.loads = true,
+                "atomics" => passes.atomics = true,
                 "fences" => passes.fences = true,
+                "registers" => passes.registers = true,
                 "heap" => passes.heap = true,
                 "team" => (passes.heap, passes.team) = (true, true),
                 _ => return None,
@@ -93,8 +114,8 @@ pub struct Jit {
     /// `BOOMERANG_REGISTERS`: the most registers for each GPU thread, or `None` for its own choice.
     pub registers: Option<u32>,
     /// `BOOMERANG_JIT_THREADS`: the most threads that it uses for one object, as far as the driver lets us choose; 0 for one for each
-    /// processor.
-    pub threads: u32,
+    /// processor, or `None` for what suits the image.
+    pub threads: Option<u32>,
 }
 
 /// The values of all variables.
@@ -147,7 +168,7 @@ impl Default for Settings {
             ring: true,
             inline_bytes: 2048,
             helpers: 0,
-            jit: Jit { optimization: None, registers: None, threads: 1 },
+            jit: Jit { optimization: None, registers: None, threads: None },
             ptx_passes: PtxPasses::ALL,
             heap_bytes: None,
             heap_check: false,
@@ -351,9 +372,10 @@ mod tests {
         assert_eq!(parse_one("BOOMERANG_REGISTERS", "40").0.jit.registers, Some(40));
         assert_eq!(parse_one("GOMP_NVPTX_JIT", " -O0").0.jit.optimization, Some(0));
         assert_eq!(parse_one("GOMP_NVPTX_JIT", "-O1 -O4").0.jit.optimization, Some(4));
-        assert_eq!(parse_one("BOOMERANG_JIT_THREADS", "0").0.jit.threads, 0);
+        assert_eq!(parse_one("BOOMERANG_JIT_THREADS", "0").0.jit.threads, Some(0));
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "0").0.ptx_passes, PtxPasses::NONE);
-        assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences, prune,team,direct").0.ptx_passes, PtxPasses::ALL);
+        let all = "fences, prune,team,direct,registers,loads , atomics";
+        assert_eq!(parse_one("BOOMERANG_PTX_OPT", all).0.ptx_passes, PtxPasses::ALL);
         let fences = PtxPasses { fences: true, ..PtxPasses::NONE };
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences").0.ptx_passes, fences);
         assert_eq!(parse_one("BOOMERANG_HEAP", "1000000").0.heap_bytes, Some(1_000_000));

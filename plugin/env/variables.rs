@@ -124,16 +124,18 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "BOOMERANG_PTX_OPT",
-        allowed: "0, or a list of direct, prune, fences, heap and team with commas between them",
+        allowed: "0, or a list of direct, prune, loads, atomics, fences, heap, team and registers with commas between them",
         default: "all of these; with BOOMERANG_DEVICE=sim all but heap and team, so that the simulator checks each block of malloc",
         help: "What is done to the program's device code before the driver's PTX compiler gets it; 0 is nothing. prune leaves out what \
                target regions cannot reach: the code is ready several times sooner, and most kernels need fewer registers. direct \
-               leaves out libgomp's preparations for threads in target regions that neither start any nor ask for them. fences \
+               leaves out libgomp's preparations for threads in target regions that neither start any nor ask for them. loads \
+               has loops that GCC has unrolled load what the next turns need before they store, where the two don't overlap. \
+               atomics adds doubles atomically, at the end of reductions too, by one instruction in place of a loop. fences \
                makes libgomp's memory fences wait for the threads of the device only and not for the host, in loops for those of \
                the team only, and leaves out those that do nothing more; the program's own fences stay as they are. heap gives \
                malloc and free in device code a heap of ours, which many threads can use at once, and whose memory can be copied \
                (see BOOMERANG_HEAP). team, which includes heap, has what libgomp keeps of a team in the team's shared memory, \
-               3 KiB of it.",
+               3 KiB of it. registers sets BOOMERANG_REGISTERS to 64 for images that start threads, if no function needs more.",
         apply: |settings, value| {
             settings.ptx_passes = PtxPasses::named(value)?;
             Some(())
@@ -172,7 +174,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "BOOMERANG_REGISTERS",
         allowed: "a number from 16 to 255",
-        default: "the CUDA driver's choice",
+        default: "64 for an image that starts threads, if no function needs more (BOOMERANG_PTX_OPT, registers); else the CUDA driver's choice",
         help: "The most registers that device code may use for each GPU thread. With fewer of them more teams fit on a multiprocessor at \
                once, but values that find no register go through memory. It holds for all device code of the program.",
         apply: |settings, value| {
@@ -248,11 +250,11 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "BOOMERANG_JIT_THREADS",
         allowed: "a number from 0 to 1024",
-        default: "1",
+        default: "1; 0 for images that have an object of more than 128 KiB that target regions reach",
         help: "The most threads that the driver's PTX compiler uses for one object file of an image; 0 is one for each processor. \
-               For images with much code. Drivers before CUDA 13.0 have no such option and use one thread. Not measured yet.",
+               Drivers before CUDA 13.0 have no such option and use one thread.",
         apply: |settings, value| {
-            settings.jit.threads = value.trim().parse().ok().filter(|threads| *threads <= 1024)?;
+            settings.jit.threads = Some(value.trim().parse().ok().filter(|threads| *threads <= 1024)?);
             Some(())
         },
     },

@@ -6,18 +6,20 @@ use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use super::cache::{Cache, Key};
+use super::cache::Cache;
+use super::compile::{compile, key, options};
 use super::fences::{self, Fences};
 use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
-use super::{Descriptor, Protocol, direct, first_use, heap, inject, lanes, spin, team, team_state};
+use super::{
+    Descriptor, Protocol, atomics, direct, first_use, heap, inject, lanes, loads, spin, team, team_state,
+};
 use crate::abi::host;
 use crate::device::{Device, registry};
-use crate::driver::module::Linker;
 use crate::driver::{CudaError, Module};
 use crate::env::{self, PtxFiles};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// An image, linked and loaded.
 pub struct Linked {
@@ -45,6 +47,8 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let texts = call_directly(image, texts);
     let (texts, prints) = reduce(image, texts);
     let texts = keep_reading(image, texts);
+    let texts = load_ahead(image, texts);
+    let texts = add_at_once(device, image, texts);
     let texts = share_team_state(image, texts);
     let texts = weaken_fences(device, image, texts);
     let quiet = strs(&texts).filter(|_| reverse).map(|objects| inject::quiet_kernels(&objects));
@@ -57,7 +61,9 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
         first_use::object(texts.iter().filter_map(|text| text.to_str().ok()).filter(|_| may_wait));
     let has_first_use = first_use.is_some();
     texts.extend(first_use.map(owned));
-    let cache = env::settings().cache.as_deref().map(|folder| (Cache::new(folder), key(device, &texts)));
+    let jit = options(image, &texts);
+    let cache =
+        env::settings().cache.as_deref().map(|folder| (Cache::new(folder), key(device, &texts, &jit)));
     let kept = cache.as_ref().and_then(|(cache, key)| cache.get(key));
     let module = match kept.map(|cubin| load(device, image, &cubin)).transpose()? {
         Some(Ok(module)) => {
@@ -67,7 +73,7 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
         // Also what a driver refuses that once made it.
         None | Some(Err(_)) => {
             let started = Instant::now();
-            let cubin = compile(device, image, &texts)?;
+            let cubin = compile(device, image, &texts, &jit)?;
             host::debug(|| format!("offload image {}: compiled in {:?}", image.name, started.elapsed()));
             let module = load(device, image, &cubin)?
                 .map_err(|error| device.failed(error, || format!("offload image {}", image.name)))?;
@@ -84,26 +90,6 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     Ok(Linked { module, protocol, calls, prints, quiet: quiet.unwrap_or_default(), has_first_use })
 }
 
-/// Has the JIT compile and link the texts of an image.
-fn compile(device: &Device, image: &Descriptor<'_>, texts: &[Cow<'_, CStr>]) -> Result<Vec<u8>> {
-    let mut linker = Linker::new(device.driver, &env::settings().jit)
-        .map_err(|error| device.failed(error, || format!("offload image {}", image.name)))?;
-    for (number, text) in texts.iter().enumerate() {
-        let name = CString::new(format!("object {number}")).expect("no NUL inside");
-        if let Err(error) = linker.add_ptx(text, &name) {
-            return Err(refused(
-                device,
-                image,
-                &linker,
-                error,
-                &format!("PTX object {number} ({})", header(text)),
-            ));
-        }
-    }
-    let completed = linker.complete().map(<[u8]>::to_vec);
-    completed.map_err(|error| refused(device, image, &linker, error, "linking"))
-}
-
 /// Loads a cubin that the linker made.
 fn load(
     device: &Device,
@@ -117,20 +103,6 @@ fn load(
         .running
         .when_none(|| device.reverse.under_service() > 0, || device.gate.run_blocking(load))
         .ok_or_else(|| image.wrong("cannot be loaded while a kernel waits for a reverse-offload block"))
-}
-
-/// All that the linker's result depends on.
-fn key(device: &Device, texts: &[Cow<'_, CStr>]) -> Key {
-    // The driver's build: the version of CUDA that it says it has does not tell one release from the next. None under WSL.
-    let build = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
-    let circumstances = format!(
-        "{}\nsm_{}\n{:?}\n{build}\n{:?}",
-        device.attrs.name,
-        device.attrs.compute_capability,
-        device.driver.version().ok(),
-        env::settings().jit
-    );
-    Key::of([circumstances.as_bytes()].into_iter().chain(texts.iter().map(|text| text.to_bytes())))
 }
 
 /// Gives the stacks of lanes in SIMD regions the alignment that functions count on.
@@ -185,6 +157,31 @@ fn keep_reading<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Co
         host::debug(|| format!("offload image {}: loops wait for memory in {objects} objects", image.name));
     }
     replaced(texts, kept)
+}
+
+/// Has unrolled loops load ahead of their stores.
+fn load_ahead<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
+    if !env::settings().ptx_passes.loads {
+        return texts;
+    }
+    let ahead: Vec<_> = texts.iter().map(|text| loads::ahead(text.to_str().ok()?)).collect();
+    let objects = ahead.iter().flatten().count();
+    host::debug(|| format!("offload image {}: loops load ahead in {objects} objects", image.name));
+    replaced(texts, ahead)
+}
+
+/// Has doubles added atomically by one instruction.
+fn add_at_once<'a>(device: &Device, image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
+    let is_right = device.attrs.compute_capability >= atomics::LEAST_CAPABILITY && !registry::shares_memory();
+    if !env::settings().ptx_passes.atomics || !is_right {
+        return texts;
+    }
+    let at_once: Vec<_> = texts.iter().map(|text| atomics::add_at_once(text.to_str().ok()?)).collect();
+    let objects = at_once.iter().flatten().count();
+    host::debug(|| {
+        format!("offload image {}: doubles are added by one instruction in {objects} objects", image.name)
+    });
+    replaced(texts, at_once)
 }
 
 /// Gives each team its own number of teams and ICVs: kernels of the image may run at the same time.
@@ -338,32 +335,6 @@ fn add_runtime<'a>(
     (texts.collect(), protocol, calls)
 }
 
-/// What the JIT refused, and what may have been its reason: it takes neither PTX newer than the driver, nor PTX for GPUs newer
-/// than the device.
-fn refused(device: &Device, image: &Descriptor<'_>, linker: &Linker, error: CudaError, what: &str) -> Error {
-    if error.code.is_fault() {
-        return device.failed(error, || format!("offload image {}", image.name));
-    }
-    let driver = device.driver.version().unwrap_or(0);
-    image.wrong(format!(
-        "{what}: {error}; the device is sm_{}, the driver's CUDA {}.{}; the JIT says: {}",
-        device.attrs.compute_capability,
-        driver / 1000,
-        driver % 1000 / 10,
-        linker.error_log()
-    ))
-}
-
-/// The `.version` and `.target` lines of a PTX text.
-fn header(text: &CStr) -> String {
-    let line = |start: &str| {
-        let lines = text.to_bytes().split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        let found = lines.take(64).find(|line| line.starts_with(start.as_bytes()));
-        found.map_or(format!("no {start}"), |line| String::from_utf8_lossy(line).into_owned())
-    };
-    format!("{}, {}", line(".version"), line(".target"))
-}
-
 /// Writes a text to the next file of GOMP_NVPTX_PTXRW, or takes it from there.
 fn exchange<'a>(image: &Descriptor<'_>, text: &'a CStr) -> Result<Cow<'a, CStr>> {
     let mode = env::settings().ptx_files;
@@ -380,15 +351,4 @@ fn exchange<'a>(image: &Descriptor<'_>, text: &'a CStr) -> Result<Cow<'a, CStr>>
     }
     let read = std::fs::read(&path).map_err(|error| wrong(&error))?;
     Ok(Cow::Owned(CString::new(read).map_err(|error| wrong(&error))?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_header_tells_version_and_target() {
-        assert_eq!(header(c"// text\n\t.version 7.3\n\t.target sm_52\n"), ".version 7.3, .target sm_52");
-        assert_eq!(header(c"nonsense"), "no .version, no .target");
-    }
 }

@@ -11,7 +11,10 @@ macro_rules! device_object {
     };
 }
 
+pub mod atomics;
 pub mod cache;
+pub mod code;
+pub mod compile;
 pub mod descriptor;
 pub mod direct;
 pub mod epilogue;
@@ -25,7 +28,9 @@ pub mod items;
 pub mod lanes;
 pub mod link;
 pub mod load;
+pub mod loads;
 pub mod names;
+pub mod pressure;
 pub mod prune;
 pub mod reach;
 pub mod spin;
