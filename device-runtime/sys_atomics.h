@@ -32,13 +32,21 @@ load_acquire_sys_u64 (const void *address)
   return value;
 }
 
-/* Relaxed: a value that is only a hint, or that nobody else writes meanwhile.  */
+/* Relaxed: a value that is only a hint, or that nobody else writes meanwhile, or that says itself what it belongs to.  */
 
 static inline uint32_t
 load_relaxed_sys_u32 (const void *address)
 {
   uint32_t value;
   asm volatile ("ld.volatile.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  return value;
+}
+
+static inline uint64_t
+load_relaxed_sys_u64 (const void *address)
+{
+  uint64_t value;
+  asm volatile ("ld.volatile.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
   return value;
 }
 
@@ -198,6 +206,18 @@ from_lane_u64 (uint32_t lane, uint64_t value)
   return (uint64_t) from_lane (lane, (uint32_t) (value >> 32)) << 32 | from_lane (lane, (uint32_t) value);
 }
 
+/* Passes about so many cycles of the multiprocessor's clock.  */
+static inline void
+pass (uint32_t cycles)
+{
+  uint32_t start, now;
+  asm volatile ("mov.u32 %0, %%clock;" : "=r"(start) : : "memory");
+#pragma nounroll
+  do
+    asm volatile ("mov.u32 %0, %%clock;" : "=r"(now) : : "memory");
+  while (now - start < cycles);
+}
+
 /* Leaves the multiprocessor to other warps for about `nanoseconds`.  */
 static inline void
 nap (uint32_t nanoseconds)
@@ -227,6 +247,12 @@ static inline void
 store_relaxed_u32 (void *address, uint32_t value)
 {
   asm volatile ("st.volatile.u32 [%0], %1;" : : "l"(address), "r"(value) : "memory");
+}
+
+static inline void
+store_relaxed_u64 (void *address, uint64_t value)
+{
+  asm volatile ("st.volatile.u64 [%0], %1;" : : "l"(address), "l"(value) : "memory");
 }
 
 static inline uint32_t
