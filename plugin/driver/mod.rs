@@ -13,5 +13,5 @@ pub use call::{Context, Device, DevicePtr, Event, Function, HostFunction, Module
 pub use context::ContextGuard;
 pub use module::Shape;
 pub use status::{Code, CudaError};
-pub use stream::{MOST_WRITTEN, Order, WaitFor};
+pub use stream::{Order, WaitFor};
 pub use table::{Driver, LoadError, driver};

@@ -3,22 +3,11 @@
 use std::ffi::{c_uint, c_void};
 use std::ptr;
 
-use cudarc::driver::sys::{
-    CUstream, CUstreamBatchMemOpParams,
-    CUstreamBatchMemOpParams_union_CUstreamMemOpWriteValueParams_st as WriteValue,
-    CUstreamBatchMemOpParams_union_CUstreamMemOpWriteValueParams_st__bindgen_ty_1 as Value,
-    CUstreamBatchMemOpType,
-};
+use cudarc::driver::sys::CUstream;
 
 use super::call::{DevicePtr, Event, HostFunction, Stream};
 use super::status::{Result, check, check_ready, missing};
 use super::table::{Driver, Status};
-
-/// The most bytes that one [`Driver::stream_write`] writes.
-pub const MOST_WRITTEN: usize = 16;
-
-/// `CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER`
-const NO_MEMORY_BARRIER: c_uint = 1;
 
 /// When a stream wait is satisfied (`CUstreamWaitValue_flags`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,11 +73,6 @@ impl Driver {
             && self.stream_write_value_64.is_some()
     }
 
-    /// Whether the driver has [`Driver::stream_write`].
-    pub fn writes_batches(&self) -> bool {
-        self.stream_batch_mem_op.is_some()
-    }
-
     /// `cuStreamWaitValue32`
     ///
     /// # Safety
@@ -143,41 +127,6 @@ impl Driver {
         let function = missing(call, self.stream_write_value_64)?;
         // SAFETY: the caller's promise; flags 0 keep the memory barrier.
         check(call, unsafe { function(stream.0, address, value, 0) })
-    }
-
-    /// `cuStreamBatchMemOp`: writes at most [`MOST_WRITTEN`] bytes, a multiple of four, behind all earlier work of the stream, whose
-    /// writes are visible before them.
-    ///
-    /// # Safety
-    /// `address` is a multiple of four, and so many bytes of device memory there live until they are written.
-    pub unsafe fn stream_write(&self, stream: Stream, address: DevicePtr, bytes: &[u8]) -> Result<()> {
-        let call = "cuStreamBatchMemOp";
-        let function = missing(call, self.stream_batch_mem_op)?;
-        assert!(bytes.len() <= MOST_WRITTEN && bytes.len() % 4 == 0);
-        let mut operations = [CUstreamBatchMemOpParams { pad: [0; 6] }; MOST_WRITTEN / 4];
-        let (mut count, mut done) = (0, 0);
-        while let Some((low, rest)) = bytes[done..].split_first_chunk() {
-            let to = address + done as u64;
-            let high = rest.first_chunk().filter(|_| to % 8 == 0);
-            let value = u64::from(u32::from_ne_bytes(*low));
-            operations[count].writeValue = WriteValue {
-                operation: match high {
-                    Some(_) => CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_64,
-                    None => CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_32,
-                },
-                address: to,
-                __bindgen_anon_1: Value {
-                    value64: value | high.map_or(0, |high| u64::from(u32::from_ne_bytes(*high)) << 32),
-                },
-                // The first keeps the memory barrier, which the others come behind.
-                flags: if count == 0 { 0 } else { NO_MEMORY_BARRIER },
-                alias: 0,
-            };
-            count += 1;
-            done += if high.is_some() { 8 } else { 4 };
-        }
-        // SAFETY: the caller's promise; the operations are read before the call returns.
-        check(call, unsafe { function(stream.0, count as c_uint, operations.as_mut_ptr(), 0) })
     }
 
     /// `cuLaunchHostFunc`, else `cuStreamAddCallback`: calls `function(data)` behind all earlier work of the stream.

@@ -3,19 +3,16 @@
 //! libgomp copies a region's arguments and small variables, then launches it. A wait in between costs some 4 us and helps nobody. So the
 //! data is put into page-locked memory of ours, and the copy is enqueued on the legacy NULL stream. All that may come to need the data
 //! comes after it there, as with the stock plugin: streams for regions, OpenACC queues, other copies and the program's own CUDA code.
-//! What a region with a small variable copies, 12 bytes, has the stream write by itself, which is sooner enqueued by 0.5 us (measured on
-//! an H200).
 //!
 //! The NULL stream waits for running kernels, which must not hold up copies. So these copies are enqueued only while no kernel runs
 //! ([`crate::launch::running`]); others are waited for ([`super::staging`]). And since a kernel counts as running before its stream
 //! looks at the NULL stream, each kernel comes after every copy that was enqueued before it ran, also one that waits for the host and
 //! whose stream the NULL stream knows nothing of. When a kernel has ended, all of these copies have.
 
-use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::device::Device;
-use crate::driver::{Code, CudaError, DevicePtr, MOST_WRITTEN, Stream};
+use crate::driver::{Code, CudaError, DevicePtr, Stream};
 use crate::error::Result;
 
 /// Bytes of page-locked memory that copies go through, until they have ended.
@@ -87,22 +84,8 @@ impl Copies {
             data.copy_from_nonoverlapping(from, bytes);
             data
         };
-        let is_written = device.uses_memory_operations()
-            && driver.writes_batches()
-            && bytes <= MOST_WRITTEN
-            && (bytes as u64 | to) % 4 == 0;
-        let copy = || {
-            // SAFETY: the buffer holds as many.
-            let written = is_written.then(|| unsafe { slice::from_raw_parts(data, bytes) });
-            // SAFETY: the address is aligned; the rest is the caller's promise.
-            let written = written.map(|written| unsafe { driver.stream_write(Stream::NULL, to, written) });
-            // A stream doesn't write to all memory that a copy does.
-            if written.is_some_and(|written| written.is_ok()) {
-                return Ok(());
-            }
-            // SAFETY: the bytes stay as they are until `used` says that no copy is under way.
-            unsafe { driver.copy_to_device_async(to, data.cast(), bytes, Stream::NULL) }
-        };
+        // SAFETY: the bytes stay as they are until `used` says that no copy is under way.
+        let copy = || unsafe { driver.copy_to_device_async(to, data.cast(), bytes, Stream::NULL) };
         let Some(enqueued) = device.launch.running.if_none(copy) else { return Ok(false) };
         enqueued?;
         state.used = (state.used + bytes).next_multiple_of(LINE);
