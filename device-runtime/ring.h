@@ -16,10 +16,10 @@ extern __attribute__ ((address_space (3))) struct rev_region __boomerang_cache;
 
 /* From the post to the first look for the reply, in cycles of some 0.5 ns. A look takes 1.1 us (measured on an H200), whose first half is
    its way to the host's memory: one that comes too early costs another. So each slot learns the right time. A first look that finds the
-   reply has the next come sooner, one that doesn't has it come later, by sixteen times that: so one in seventeen or less comes in vain.
+   reply has the next come sooner, one that doesn't has it come later, by eight times that: so about one in nine comes in vain.
    MOST: where replies take longer than that, it makes no difference.  */
 #define FIRST_LOOK_SOONER 16u
-#define FIRST_LOOK_LATER 256u
+#define FIRST_LOOK_LATER 128u
 #define FIRST_LOOK_MOST 2200u
 /* Looks for the reply between looks at the bell.  */
 #define BELL_LOOKS 8
@@ -54,7 +54,8 @@ struct ticket
 static inline int
 find_region (struct rev_region *region)
 {
-  if (__boomerang_cache.version != REV_WIRE_VERSION)
+  /* Acquire: pairs with the release below, of whoever has filled it in.  */
+  if (load_acquire_cta_shared_u32 (&__boomerang_cache.version) != REV_WIRE_VERSION)
     {
       const struct rev_region *here = (const struct rev_region *) __boomerang_region;
       if (here == 0 || here->version != REV_WIRE_VERSION)
@@ -68,10 +69,8 @@ find_region (struct rev_region *region)
       __boomerang_cache.turns = here->turns;
       __boomerang_cache.bell = here->bell;
       __boomerang_cache.words = here->words;
-      fence_cta ();
-      __boomerang_cache.version = REV_WIRE_VERSION;
+      store_release_cta_shared_u32 (&__boomerang_cache.version, REV_WIRE_VERSION);
     }
-  fence_cta ();
   region->slot_mask = __boomerang_cache.slot_mask;
   region->area_bytes = __boomerang_cache.area_bytes;
   region->posted = __boomerang_cache.posted;
@@ -238,11 +237,17 @@ is_served (struct ticket ticket, uint32_t words, struct reply *reply, struct lan
   return from_leader (lanes, lanes.leads && (uint32_t) reply->word == ticket.number + 1);
 }
 
-/* How long the holder of the slot is to wait before it looks; loaded together with whose turn it is.  */
+/* Waits until it is time for the first look; returns after how many cycles that was to be. Called right after the post: part of the
+   time passes while we ask how long.  */
 static inline uint32_t
-first_look (struct ticket ticket, struct lanes lanes)
+await_first_look (struct ticket ticket, struct lanes lanes)
 {
-  return lanes.leads ? load_relaxed_sys_u32 (&ticket.turn->first_look) : 0;
+  uint32_t start = cycles ();
+  uint32_t wait = from_leader (lanes, lanes.leads ? load_relaxed_sys_u32 (&ticket.turn->first_look) : 0);
+#pragma nounroll
+  while (cycles () - start < wait)
+    ;
+  return wait;
 }
 
 /* Has the next holder of the slot wait for less or for more.  */
@@ -350,22 +355,17 @@ exchange (const struct rev_region *region, const void *request, poster *post_it,
   uint32_t wait = 0;
   for (uint32_t looks = 0;; looks++)
     {
-      if (stage == IN_LINE)
+      if (stage == IN_LINE && is_our_turn (ticket, lanes))
 	{
-	  if (take_it != 0)
-	    wait = first_look (ticket, lanes);
-	  if (is_our_turn (ticket, lanes))
+	  post_it (ticket, request, lanes);
+	  stage = POSTED;
+	  if (take_it == 0)
 	    {
-	      post_it (ticket, request, lanes);
-	      stage = POSTED;
-	      if (take_it == 0)
-		{
-		  leave_slot (ticket, lanes);
-		  stage = DONE;
-		}
-	      else
-		pass (from_leader (lanes, wait));
+	      leave_slot (ticket, lanes);
+	      stage = DONE;
 	    }
+	  else
+	    wait = await_first_look (ticket, lanes);
 	}
       if (stage == POSTED || stage == LOOKED)
 	{
