@@ -14,6 +14,13 @@ extern __attribute__ ((address_space (3))) uint64_t __boomerang_region;
    first requester fills it in; several may, with the same.  */
 extern __attribute__ ((address_space (3))) struct rev_region __boomerang_cache;
 
+/* From the post to the first look for the reply, in cycles of some 0.5 ns. A look takes 1.1 us (measured on an H200), whose first half is
+   its way to the host's memory: one that comes too early costs another. So each slot learns the right time. A first look that finds the
+   reply has the next come sooner, one that doesn't has it come later, by eight times that: so about one in nine comes in vain.
+   MOST: where replies take longer than that, it makes no difference.  */
+#define FIRST_LOOK_SOONER 16u
+#define FIRST_LOOK_LATER 128u
+#define FIRST_LOOK_MOST 2200u
 /* Looks for the reply between looks at the bell.  */
 #define BELL_LOOKS 8
 /* Looks for the reply, a microsecond each, before the others are given more of the bus, and the pause between looks then.  */
@@ -33,6 +40,7 @@ struct ticket
 {
   uint64_t *posted;
   struct rev_request *request;
+  uint64_t *words;
   struct rev_reply *reply;
   struct rev_turn *turn;
   struct rev_bell *bell;
@@ -46,7 +54,8 @@ struct ticket
 static inline int
 find_region (struct rev_region *region)
 {
-  if (__boomerang_cache.version != REV_WIRE_VERSION)
+  /* Acquire: pairs with the release below, of whoever has filled it in.  */
+  if (load_acquire_cta_shared_u32 (&__boomerang_cache.version) != REV_WIRE_VERSION)
     {
       const struct rev_region *here = (const struct rev_region *) __boomerang_region;
       if (here == 0 || here->version != REV_WIRE_VERSION)
@@ -59,10 +68,9 @@ find_region (struct rev_region *region)
       __boomerang_cache.areas = here->areas;
       __boomerang_cache.turns = here->turns;
       __boomerang_cache.bell = here->bell;
-      fence_cta ();
-      __boomerang_cache.version = REV_WIRE_VERSION;
+      __boomerang_cache.words = here->words;
+      store_release_cta_shared_u32 (&__boomerang_cache.version, REV_WIRE_VERSION);
     }
-  fence_cta ();
   region->slot_mask = __boomerang_cache.slot_mask;
   region->area_bytes = __boomerang_cache.area_bytes;
   region->posted = __boomerang_cache.posted;
@@ -71,6 +79,7 @@ find_region (struct rev_region *region)
   region->areas = __boomerang_cache.areas;
   region->turns = __boomerang_cache.turns;
   region->bell = __boomerang_cache.bell;
+  region->words = __boomerang_cache.words;
   return 1;
 }
 
@@ -122,6 +131,7 @@ line_up (const struct rev_region *region, struct lanes lanes)
   struct ticket ticket;
   ticket.posted = (uint64_t *) region->posted + index;
   ticket.request = (struct rev_request *) region->requests + index;
+  ticket.words = ((struct rev_words *) region->words + index)->word;
   ticket.reply = (struct rev_reply *) region->replies + index;
   ticket.turn = (struct rev_turn *) region->turns + index;
   ticket.bell = (struct rev_bell *) region->bell;
@@ -189,30 +199,85 @@ fill (struct ticket ticket, const struct rev_request *request, struct lanes lane
     }
 }
 
-/* Publishes the request: a target block's that maps nothing, or with `fn` 0 what all lanes wrote into the slot.  */
+/* Publishes a short request, a target block's that maps nothing; or with `fn` 0 the long one that all lanes wrote into the slot.  */
 static inline void
 post (struct ticket ticket, uint32_t dev_num, uint64_t fn, struct lanes lanes)
 {
   meet (lanes);
   if (lanes.leads)
-    store_release_sys_u64 (ticket.posted, REV_POSTED (ticket.number, dev_num, fn));
+    store_release_sys_u64 (ticket.posted, REV_POSTED (ticket.number, 0, dev_num, fn));
 }
 
-/* Rings the bell if the host is asleep. Release: the host that this wakes sees the request.  */
+/* Publishes a compact request of a warp, each lane of it a word, by one store. Release: what the lanes did before they met comes before
+   the words. These say whose they are, so `posted` needn't wait until they are there.  */
 static inline void
-wake_host (struct ticket ticket, struct lanes lanes)
+post_words (struct ticket ticket, uint32_t items, uint32_t dev_num, uint64_t fn, uint32_t word, struct lanes lanes)
 {
-  if (lanes.leads && load_relaxed_sys_u32 (ticket.asleep) != 0)
-    store_release_sys_u32 (&ticket.bell->rung, 1);
+  meet (lanes);
+  uint32_t number = from_leader (lanes, ticket.number);
+  if (lanes.first < items * REV_ITEM_WORDS)
+    store_release_sys_u64 (ticket.words + lanes.first, REV_WORD (number, word));
+  if (lanes.leads)
+    store_relaxed_u64 (ticket.posted, REV_POSTED (number, items, dev_num, fn));
 }
 
-/* Whether the host has served the request; if so, `dirty` tells the items that have new contents.  */
-static inline int
-is_served (struct ticket ticket, uint32_t *dirty, struct lanes lanes)
+/* What a look at the reply finds.  */
+struct reply
 {
-  uint64_t reply = lanes.leads ? load_acquire_sys_u64 (ticket.reply) : 0;
-  *dirty = from_leader (lanes, (uint32_t) (reply >> 32));
-  return from_leader (lanes, (uint32_t) reply == ticket.number + 1);
+  uint32_t dirty; /* what has new contents */
+  uint64_t word;  /* this lane's of the reply's words, if it read one */
+};
+
+/* Whether the host has served the request. `words`: how many of the reply's words a warp reads, a lane each, by one load.  */
+static inline int
+is_served (struct ticket ticket, uint32_t words, struct reply *reply, struct lanes lanes)
+{
+  reply->word = lanes.first < words ? load_acquire_sys_u64 ((const uint64_t *) ticket.reply + lanes.first) : 0;
+  reply->dirty = from_leader (lanes, (uint32_t) (reply->word >> 32));
+  return from_leader (lanes, lanes.leads && (uint32_t) reply->word == ticket.number + 1);
+}
+
+/* Waits until it is time for the first look; returns after how many cycles that was to be. Called right after the post: part of the
+   time passes while we ask how long.  */
+static inline uint32_t
+await_first_look (struct ticket ticket, struct lanes lanes)
+{
+  uint32_t start = cycles ();
+  uint32_t wait = from_leader (lanes, lanes.leads ? load_relaxed_sys_u32 (&ticket.turn->first_look) : 0);
+#pragma nounroll
+  while (cycles () - start < wait)
+    ;
+  return wait;
+}
+
+/* Has the next holder of the slot wait for less or for more.  */
+static inline void
+learn (struct ticket ticket, uint32_t waited, int found, struct lanes lanes)
+{
+  uint32_t sooner = waited > FIRST_LOOK_SOONER ? waited - FIRST_LOOK_SOONER : 0;
+  uint32_t later = waited + FIRST_LOOK_LATER < FIRST_LOOK_MOST ? waited + FIRST_LOOK_LATER : FIRST_LOOK_MOST;
+  if (lanes.leads)
+    store_relaxed_u32 (&ticket.turn->first_look, found ? sooner : later);
+}
+
+/* Whether the host has to be rung for: looked at together with the reply, so that neither look waits for the other.  */
+static inline uint32_t
+is_host_asleep (struct ticket ticket, struct lanes lanes)
+{
+  return lanes.leads ? load_relaxed_sys_u32 (ticket.asleep) : 0;
+}
+
+/* Word `place` of the reply to a compact request, which `dirty` names. The line may have been read while the host wrote it. Since
+   `done` was seen, and the lanes have met, the word is there.  */
+static inline uint32_t
+word_of_reply (struct ticket ticket, struct reply reply, uint32_t place, int wanted, struct lanes lanes)
+{
+  uint32_t number = from_leader (lanes, ticket.number);
+  uint64_t word = from_lane_u64 (place, reply.word);
+  meet (lanes);
+  if (wanted && (uint32_t) (word >> 32) != number + 1)
+    word = load_relaxed_sys_u64 ((const uint64_t *) ticket.reply + place);
+  return (uint32_t) word;
 }
 
 /* Goes on without the reply. The next requester has the slot once the host has served this request. Nobody looks at the bell until
@@ -271,21 +336,23 @@ copy (void *to, const void *from, uint64_t bytes, struct lanes lanes)
 
 /* Writes a request into its slot and posts it.  */
 typedef void poster (struct ticket ticket, const void *request, struct lanes lanes);
-/* Fetches what the host left in the slot's inline area; whether that was anything.  */
-typedef int taker (struct ticket ticket, const void *request, uint32_t dirty, struct lanes lanes);
+/* Fetches what the host left in the slot; whether it read in the inline area.  */
+typedef int taker (struct ticket ticket, const void *request, struct reply reply, struct lanes lanes);
 
-/* Takes a slot, posts the request and, if there is something to take, waits for the reply, takes it and gives the slot back.
+/* Takes a slot, posts the request and, if there is something to take, waits for the reply, takes it and gives the slot back. `words`:
+   see `is_served`.
 
    There is one loop, which all lanes leave together, by a vote. Lanes that come out of a loop wait behind it for those of their warp that
    are still in it; here none has to, so none waits there for one that waits for what it holds. And GCC's code wants lanes to go on as
    they came, together: it has one soft-stack pointer for all lanes of a warp, in shared memory, which every function moves and puts
    back.  */
 static inline __attribute__ ((always_inline)) void
-exchange (const struct rev_region *region, const void *request, poster *post_it, taker *take_it, struct lanes lanes)
+exchange (const struct rev_region *region, const void *request, poster *post_it, taker *take_it, uint32_t words, struct lanes lanes)
 {
-  enum { IN_LINE, POSTED, DONE } stage = IN_LINE;
+  enum { IN_LINE, POSTED, LOOKED, DONE } stage = IN_LINE;
   uint32_t together = lanes.step != 1 ? ALL_LANES : active_lanes ();
   struct ticket ticket = line_up (region, lanes);
+  uint32_t wait = 0;
   for (uint32_t looks = 0;; looks++)
     {
       if (stage == IN_LINE && is_our_turn (ticket, lanes))
@@ -297,19 +364,26 @@ exchange (const struct rev_region *region, const void *request, poster *post_it,
 	      leave_slot (ticket, lanes);
 	      stage = DONE;
 	    }
+	  else
+	    wait = await_first_look (ticket, lanes);
 	}
-      if (stage == POSTED)
+      if (stage == POSTED || stage == LOOKED)
 	{
-	  uint32_t dirty;
-	  /* Before the first look, which would come too early anyway, and then now and then.  */
-	  if (looks % BELL_LOOKS == 0)
-	    wake_host (ticket, lanes);
-	  if (is_served (ticket, &dirty, lanes))
+	  struct reply reply;
+	  uint32_t is_asleep = looks % BELL_LOOKS == 0 ? is_host_asleep (ticket, lanes) : 0;
+	  int is_there = is_served (ticket, words, &reply, lanes);
+	  if (stage == POSTED)
+	    learn (ticket, wait, is_there, lanes);
+	  stage = LOOKED;
+	  if (is_there)
 	    {
-	      int has_read = take_it (ticket, request, dirty, lanes);
+	      int has_read = take_it (ticket, request, reply, lanes);
 	      give_back_slot (ticket, has_read, lanes);
 	      stage = DONE;
 	    }
+	  else if (is_asleep)
+	    /* Release: the host that this wakes sees the request.  */
+	    store_release_sys_u32 (&ticket.bell->rung, 1);
 	}
       if (!any_lane (together, stage != DONE))
 	return;

@@ -8,6 +8,20 @@
 
 /* Acquire: pairs with a release store that it reads from; what came before that store is seen by what comes after the load.  */
 
+typedef __attribute__ ((address_space (3))) uint32_t shared_u32;
+
+static inline uint32_t
+load_acquire_cta_shared_u32 (const shared_u32 *address)
+{
+  uint32_t value;
+#if BOOMERANG_SM >= 70
+  asm volatile ("ld.acquire.cta.shared.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+#else
+  asm volatile ("ld.volatile.shared.u32 %0, [%1]; membar.cta;" : "=r"(value) : "l"(address) : "memory");
+#endif
+  return value;
+}
+
 static inline uint32_t
 load_acquire_gpu_u32 (const void *address)
 {
@@ -32,13 +46,21 @@ load_acquire_sys_u64 (const void *address)
   return value;
 }
 
-/* Relaxed: a value that is only a hint, or that nobody else writes meanwhile.  */
+/* Relaxed: a value that is only a hint, or that nobody else writes meanwhile, or that says itself what it belongs to.  */
 
 static inline uint32_t
 load_relaxed_sys_u32 (const void *address)
 {
   uint32_t value;
   asm volatile ("ld.volatile.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  return value;
+}
+
+static inline uint64_t
+load_relaxed_sys_u64 (const void *address)
+{
+  uint64_t value;
+  asm volatile ("ld.volatile.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
   return value;
 }
 
@@ -75,6 +97,16 @@ load_fresh_u8 (const void *address)
 }
 
 /* Release: everything that this thread did, or has synchronised with, comes before the store.  */
+
+static inline void
+store_release_cta_shared_u32 (shared_u32 *address, uint32_t value)
+{
+#if BOOMERANG_SM >= 70
+  asm volatile ("st.release.cta.shared.u32 [%0], %1;" : : "l"(address), "r"(value) : "memory");
+#else
+  asm volatile ("membar.cta; st.volatile.shared.u32 [%0], %1;" : : "l"(address), "r"(value) : "memory");
+#endif
+}
 
 static inline void
 store_release_gpu_u32 (void *address, uint32_t value)
@@ -198,6 +230,15 @@ from_lane_u64 (uint32_t lane, uint64_t value)
   return (uint64_t) from_lane (lane, (uint32_t) (value >> 32)) << 32 | from_lane (lane, (uint32_t) value);
 }
 
+/* Cycles of the multiprocessor, from some time on.  */
+static inline uint32_t
+cycles (void)
+{
+  uint32_t now;
+  asm volatile ("mov.u32 %0, %%clock;" : "=r"(now) : : "memory");
+  return now;
+}
+
 /* Leaves the multiprocessor to other warps for about `nanoseconds`.  */
 static inline void
 nap (uint32_t nanoseconds)
@@ -227,6 +268,12 @@ static inline void
 store_relaxed_u32 (void *address, uint32_t value)
 {
   asm volatile ("st.volatile.u32 [%0], %1;" : : "l"(address), "r"(value) : "memory");
+}
+
+static inline void
+store_relaxed_u64 (void *address, uint64_t value)
+{
+  asm volatile ("st.volatile.u64 [%0], %1;" : : "l"(address), "l"(value) : "memory");
 }
 
 static inline uint32_t

@@ -21,10 +21,10 @@ post_call (struct ticket ticket, const void *request, struct lanes lanes)
 }
 
 static inline int
-take_answer (struct ticket ticket, const void *request, uint32_t dirty, struct lanes lanes)
+take_answer (struct ticket ticket, const void *request, struct reply reply, struct lanes lanes)
 {
   const struct call *call = request;
-  (void) dirty;
+  (void) reply;
   copy (call->data, ticket.area, call->bytes, lanes);
   return 1;
 }
@@ -39,11 +39,11 @@ make (uint32_t opcode, void *data, uint32_t bytes, taker *take_it)
 #ifndef BOOMERANG_PLAIN
   if (in_lockstep ())
     {
-      exchange (&region, &call, post_call, take_it, lanes_of_warp ());
+      exchange (&region, &call, post_call, take_it, 1, lanes_of_warp ());
       return 1;
     }
 #endif
-  exchange (&region, &call, post_call, take_it, lane_alone ());
+  exchange (&region, &call, post_call, take_it, 1, lane_alone ());
   return 1;
 }
 

@@ -41,7 +41,7 @@ fn requesters() -> impl Iterator<Item = Object> {
 const IMAGE: &str = "\
     .version 6.0\n.target sm_30\n.address_size 64\n\
     .visible .shared .align 8 .u64 __boomerang_region;\n\
-    .visible .shared .align 8 .b8 __boomerang_cache[72];\n\
+    .visible .shared .align 8 .b8 __boomerang_cache[80];\n\
     .visible .shared .align 4 .u32 __nvptx_uni[32];\n\
     .visible .global .align 4 .u32 __gomp_additional_icvs[4];\n";
 

@@ -12,6 +12,8 @@ use loom::thread;
 
 /// GOMP_MAP_TOFROM
 const TOFROM: u16 = 3;
+/// Requests of the compact form; others are long.
+const COMPACT: [u64; 2] = [8, 9];
 
 /// The device with its bell as both sides see it. A stream wait on the bell is a condition variable here, so that a lost wake-up is a
 /// deadlock, which loom reports; a device that spins for ever is one as well.
@@ -89,26 +91,32 @@ fn model(slots: usize) -> &'static Model {
     }))
 }
 
+/// What request `func` maps: an int if it is to be compact, else three bytes.
+fn variable(func: u64) -> Variable {
+    let size = if COMPACT.contains(&func) { 4 } else { 3 };
+    Variable { address: 0x1000, kind: TOFROM, contents: vec![func as u8; size] }
+}
+
 impl Model {
     fn make_request(&self, warp: usize, func: u64) {
         let device = &self.wire.device;
-        let mut variables = [Variable { address: 0x1000, kind: TOFROM, contents: vec![func as u8; 4] }];
+        let mut variables = [variable(func)];
         let ticket = device.draw(warp);
         while !device.has_turn(&ticket) {
             thread::yield_now();
         }
         device.post(&ticket, func, &variables);
-        let dirty = loop {
+        let reply = loop {
             if device.ring_if_asleep() {
                 self.wire.notify();
             }
             match device.reply(&ticket) {
-                Some(dirty) => break dirty,
+                Some(reply) => break reply,
                 None => thread::yield_now(),
             }
         };
-        device.fetch(&ticket, dirty, &mut variables);
-        assert_eq!(variables[0].contents, [!(func as u8); 4]);
+        device.fetch(&ticket, func, &reply, &mut variables);
+        assert!(variables[0].contents.iter().all(|byte| *byte == !(func as u8)), "of another reply");
         device.give_back(ticket);
     }
 
@@ -125,10 +133,11 @@ impl Model {
         let func = claim.request.func as u8;
         let mut items = Items::default();
         let mut data = claim.data(&mut items).unwrap();
-        let mut bytes = [0; 4];
+        let mut bytes = vec![0; variable(func.into()).contents.len()];
         assert!(data.give(&mut bytes, 0x1000));
-        assert_eq!(bytes, [func; 4], "a torn request");
-        assert!(data.take(0x1000, &[!func; 4]));
+        assert!(bytes.iter().all(|byte| *byte == func), "a torn request");
+        bytes.fill(!func);
+        assert!(data.take(0x1000, &bytes));
         let dirty = data.dirty;
         self.served.fetch_add(1, Ordering::Relaxed);
         claim.reply(dirty);
@@ -139,9 +148,15 @@ impl Model {
     fn wait(&'static self, region: usize) {
         let has_ended = || self.ended[region].load(Ordering::Acquire);
         loop {
-            self.serve_one();
+            let window = &self.wire.device.window;
+            if !self.serve_one() && window.has_request() {
+                // Its words aren't all there.
+                thread::yield_now();
+            }
             if has_ended() {
-                while self.serve_one() {}
+                while window.has_request() {
+                    self.serve_one();
+                }
                 return;
             }
             let ready = || self.wire.device.window.has_request() || has_ended();
@@ -177,14 +192,62 @@ fn each_request_is_served_once_and_the_end_wakes_the_sleeper() {
 }
 
 #[test]
+fn requests_of_both_forms_follow_one_another_in_a_slot() {
+    check(2, || {
+        let model = model(1);
+        let kernel = thread::spawn(move || {
+            model.make_request(0, COMPACT[0]);
+            model.make_request(0, 1);
+            model.make_request(0, COMPACT[1]);
+            model.end(0);
+        });
+        model.wait(0);
+        kernel.join().unwrap();
+        assert_eq!(model.served(), 3);
+    });
+}
+
+#[test]
+fn compact_requests_are_served_whole_and_once_whoever_looks_for_them() {
+    check(2, || {
+        let model = model(1);
+        let (wire, device) = (&model.wire, &model.wire.device);
+        let kernel = thread::spawn(move || {
+            for func in COMPACT {
+                let ticket = device.draw(0);
+                assert!(device.has_turn(&ticket));
+                device.post(&ticket, func, &[variable(func)]);
+                wire.notify();
+                wire.wait_until(|| device.reply(&ticket).is_some());
+                device.give_back(ticket);
+            }
+        });
+        let serve = move || {
+            if model.serve_one() {
+                wire.notify();
+            }
+        };
+        let other = thread::spawn(serve);
+        while model.served() < 2 {
+            wire.wait_until(|| device.window.has_request() || model.served() == 2);
+            serve();
+            // Words may be missing.
+            thread::yield_now();
+        }
+        other.join().unwrap();
+        kernel.join().unwrap();
+        assert_eq!(model.served(), 2);
+    });
+}
+
+#[test]
 fn a_request_that_nobody_waits_for_is_served_before_the_region_is_left() {
     check(3, || {
         let model = model(1);
         let kernel = thread::spawn(move || {
             let device = &model.wire.device;
             let ticket = device.draw(0);
-            let variable = Variable { address: 0x1000, kind: TOFROM, contents: vec![1; 4] };
-            device.post(&ticket, 1, &[variable]);
+            device.post(&ticket, 1, &[variable(1)]);
             device.leave(ticket);
             model.end(0);
         });
@@ -200,12 +263,11 @@ fn requesters_of_one_slot_take_turns() {
         let model = model(1);
         let (wire, device) = (&model.wire, &model.wire.device);
         // Waiting is no spinning here: loom may keep two spinning threads busy with each other while a third could go on.
-        let requester = |func: u8| {
+        let requester = |func: u64| {
             move || {
                 let ticket = device.draw(0);
                 wire.wait_until(|| device.has_turn(&ticket));
-                let variable = Variable { address: 0x1000, kind: TOFROM, contents: vec![func; 4] };
-                device.post(&ticket, func.into(), &[variable]);
+                device.post(&ticket, func, &[variable(func)]);
                 wire.notify();
                 wire.wait_until(|| device.reply(&ticket).is_some());
                 device.give_back(ticket);
@@ -215,7 +277,9 @@ fn requesters_of_one_slot_take_turns() {
         let requesters = [1, 2].map(|func| thread::spawn(requester(func)));
         for _ in 0..2 {
             wire.wait_until(|| device.window.has_request());
-            assert!(model.serve_one());
+            while !model.serve_one() {
+                thread::yield_now();
+            }
             wire.notify();
         }
         for requester in requesters {
@@ -232,8 +296,7 @@ fn two_threads_never_serve_the_same_request() {
         let device = &model.wire.device;
         let tickets = [1, 2].map(|func| {
             let ticket = device.draw(func as usize);
-            let variable = Variable { address: 0x1000, kind: TOFROM, contents: vec![func; 4] };
-            device.post(&ticket, func.into(), &[variable]);
+            device.post(&ticket, func, &[variable(func)]);
             ticket
         });
         let other = thread::spawn(move || while model.serve_one() {});

@@ -57,11 +57,12 @@ mod tests {
     fn calling(func: u64, mapnum: u64) -> MockDevice {
         let mut device = MockDevice::new(1, 64);
         let call = Garbage {
-            posted: wire::posted(0, 0, 0),
+            posted: wire::posted(0, 0, 0, 0),
             op: OP_USER,
             words: [func, mapnum, 0, 0, 0],
             dev_num: 0,
             has_inline: 0,
+            items: vec![],
             area: (0..64).collect(),
         };
         device.corrupt(0, &call);

@@ -22,8 +22,10 @@ pub struct Item {
     pub offset: usize,
     /// Whether its bytes go to the host.
     pub to: bool,
-    from: bool,
-    number: u32,
+    /// Whether they come back.
+    pub from: bool,
+    /// Its place in the arrays.
+    pub number: u32,
 }
 
 /// Which items are in the area. Kept from request to request, for the memory.

@@ -6,6 +6,7 @@
 
 pub mod bell;
 pub mod call;
+pub mod compact;
 pub mod ending;
 pub mod helpers;
 pub mod items;

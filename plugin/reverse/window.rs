@@ -1,5 +1,6 @@
 //! The host's side of a region's window of request slots (`include/rev_wire.h`).
 
+use super::compact::{self, Places};
 use super::items::{Data, Items};
 use super::slot::Request;
 use super::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -19,12 +20,15 @@ pub struct Window {
     end: &'static AtomicU32,
     pub(super) posted: &'static [AtomicU64],
     pub(super) requests: &'static [wire::Request],
+    pub(super) words: &'static [wire::Words],
     pub(super) replies: &'static [wire::Reply],
     areas: *mut u8,
     pub(super) area_bytes: usize,
     /// How many requests of each slot have been claimed: the ticket + 1 of the last. All of its bits: a thread that comes late must
     /// not take one request for another.
     pub(super) tickets: Box<[AtomicU32]>,
+    /// For each slot how many looks have found a compact request of which words were missing.
+    late: Box<[AtomicU32]>,
     /// Where the next look into each chunk begins, counting on and on: whoever was served last is looked at last.
     next: Box<[AtomicUsize]>,
     /// Counts looks; each begins with another chunk.
@@ -50,6 +54,8 @@ pub struct Claim<'a> {
     /// [`wire::OP_TARGET`] or [`wire::OP_USER`].
     pub op: u32,
     has_inline: bool,
+    /// If it is compact, where its items lie, once they were laid out.
+    compact: Option<Places>,
 }
 
 /// What is wrong with a request, which the device's memory may have been corrupted into.
@@ -75,6 +81,10 @@ impl std::error::Error for Malformed {}
 /// More items than any program maps; what is beyond is garbage.
 const MOST_ITEMS: u64 = 1 << 24;
 
+/// Looks that a compact request's words may be late by. They are stored before `posted`, which can overtake them by some nanoseconds; these
+/// looks take a tenth of a second or more.
+const MOST_LOOKS: u32 = 1 << 22;
+
 impl Window {
     /// Makes a window of `slots` slots, a power of two, and fills in the region in device memory at `region` that tells kernels
     /// of it. Its turns lie at `turns`.
@@ -93,35 +103,26 @@ impl Window {
         let end = size_of::<wire::Request>();
         let words = end + slots * size_of::<AtomicU64>();
         let lines = slots * size_of::<wire::Request>();
-        let bytes = words + 2 * lines + slots * area_bytes;
+        let items = words + 2 * lines;
+        let areas = items + slots * size_of::<wire::Words>();
+        let bytes = areas + slots * area_bytes;
         let driver = device.driver;
         let bell = &device.reverse.share(driver)?.bell;
         let memory = driver.host_alloc(bytes)?.cast::<u8>();
-        // SAFETY: the memory is as long as this, its address a multiple of a page's size, and zeroes are valid requests and replies;
-        // it is not freed before the window. The requests and replies hold atomics only; nothing else refers to the areas.
+        // SAFETY: the memory is as long as this, its address a multiple of a page's size, and zeroes are valid for all that it holds;
+        // it is not freed before the window. All but the areas holds atomics only; nothing else refers to those.
         let window = unsafe {
             memory.write_bytes(0, bytes);
             Window::over(
                 &*memory.cast(),
                 slice::from_raw_parts(memory.add(end).cast(), slots),
                 slice::from_raw_parts(memory.add(words).cast(), slots),
+                slice::from_raw_parts(memory.add(items).cast(), slots),
                 slice::from_raw_parts(memory.add(words + lines).cast(), slots),
-                slice::from_raw_parts_mut(memory.add(words + 2 * lines), slots * area_bytes),
+                slice::from_raw_parts_mut(memory.add(areas), slots * area_bytes),
             )
         };
-        let header = wire::Region {
-            version: wire::VERSION,
-            slot_mask: slots as u32 - 1,
-            area_bytes: area_bytes as u32,
-            ended_teams: 0,
-            posted: window.posted.as_ptr() as u64,
-            requests: window.requests.as_ptr() as u64,
-            replies: window.replies.as_ptr() as u64,
-            areas: window.areas as u64,
-            turns,
-            bell: std::ptr::from_ref(bell) as u64,
-            end: memory as u64,
-        };
+        let header = window.region(turns, bell);
         device.staging.with(driver, false, |driver, staging| {
             driver.memset_async(turns, 0, slots * size_of::<wire::Turn>(), staging.stream)?;
             // SAFETY: the header is this long.
@@ -132,29 +133,50 @@ impl Window {
         Ok(window)
     }
 
+    /// What tells kernels of the window.
+    pub(super) fn region(&self, turns: DevicePtr, bell: &wire::Bell) -> wire::Region {
+        wire::Region {
+            version: wire::VERSION,
+            slot_mask: self.posted.len() as u32 - 1,
+            area_bytes: self.area_bytes as u32,
+            ended_teams: 0,
+            posted: self.posted.as_ptr() as u64,
+            requests: self.requests.as_ptr() as u64,
+            replies: self.replies.as_ptr() as u64,
+            areas: self.areas as u64,
+            turns,
+            bell: std::ptr::from_ref(bell) as u64,
+            end: std::ptr::from_ref(self.end) as u64,
+            words: self.words.as_ptr() as u64,
+        }
+    }
+
     /// The pinned memory that the window lies in, to be freed when nobody uses the window any more.
     pub fn memory(&self) -> usize {
         std::ptr::from_ref(self.end).addr()
     }
 
-    /// A window of these requests, replies and areas, as many of each.
+    /// A window of these requests, words, replies and areas, as many of each.
     pub(super) fn over(
         end: &'static AtomicU32,
         posted: &'static [AtomicU64],
         requests: &'static [wire::Request],
+        words: &'static [wire::Words],
         replies: &'static [wire::Reply],
         areas: &'static mut [u8],
     ) -> Window {
         let slots = posted.len();
-        assert!(requests.len() == slots && replies.len() == slots && areas.len() % slots == 0);
+        assert!([requests.len(), words.len(), replies.len()] == [slots; 3] && areas.len() % slots == 0);
         Window {
             end,
             posted,
             requests,
+            words,
             replies,
             areas: areas.as_mut_ptr(),
             area_bytes: areas.len() / slots,
             tickets: (0..slots).map(|_| AtomicU32::new(0)).collect(),
+            late: (0..slots).map(|_| AtomicU32::new(0)).collect(),
             next: (0..slots.div_ceil(CHUNK)).map(|_| AtomicUsize::new(0)).collect(),
             looks: AtomicUsize::new(0),
             hot: AtomicUsize::new(0),
@@ -238,8 +260,11 @@ impl Window {
             }
             // Acquire: pairs with the device's st.release.sys of `posted` (before sm_70 the membar.sys before it).
             let posted = posted.load(Ordering::Acquire);
-            // Release: pairs with the acquire above.
             let done = before.wrapping_add(1);
+            if self.is_late(slot, posted, done) {
+                continue;
+            }
+            // Release: pairs with the acquire above.
             if tickets.compare_exchange(before, done, Ordering::Release, Ordering::Relaxed).is_ok() {
                 // The turn goes forward only, also where a thread comes late.
                 self.next[chunk].fetch_max(start + step + 1, Ordering::Relaxed);
@@ -250,16 +275,43 @@ impl Window {
         None
     }
 
+    /// The words that `posted` announces.
+    fn words(&self, slot: usize, posted: u64) -> &[AtomicU64] {
+        let words = &self.words[slot].0;
+        &words[..words.len().min(wire::items(posted) * wire::ITEM_WORDS)]
+    }
+
+    /// Whether to look for a request again: not all its words are there that `posted` announces. Not for ever, for they never come where
+    /// a device writes garbage.
+    fn is_late(&self, slot: usize, posted: u64, done: u32) -> bool {
+        wire::ticket_byte(posted) == done as u8
+            && compact::missing(self.words(slot, posted), done).is_some()
+            && self.late[slot].fetch_add(1, Ordering::Relaxed) < MOST_LOOKS
+    }
+
     fn read(&self, slot: usize, posted: u64, done: u32) -> Result<Claim<'_>, Malformed> {
         let bad = |field, value| Malformed { slot, field, value };
-        if wire::ticket_byte(posted) != done as u8 {
+        let items = wire::items(posted);
+        if wire::ticket_byte(posted) != done as u8 || items > wire::COMPACT_ITEMS {
             return Err(bad("posted", posted));
         }
-        let func = posted & ((1 << wire::FN_BITS) - 1);
+        let claim = |request, op, has_inline| {
+            let compact = (items != 0).then(Places::default);
+            Claim { window: self, slot, done, request, op, has_inline, compact }
+        };
+        let func = wire::func(posted);
         if func != 0 {
-            let dev_num = (posted >> wire::FN_BITS) as u8;
-            let request = Request { func, mapnum: 0, addrs: 0, sizes: 0, kinds: 0, dev_num: dev_num.into() };
-            return Ok(Claim { window: self, slot, done, request, op: wire::OP_TARGET, has_inline: false });
+            let dev_num = wire::dev_num(posted);
+            let mut request = Request { func, mapnum: 0, addrs: 0, sizes: 0, kinds: 0, dev_num };
+            if items != 0 {
+                if let Some(word) = compact::missing(self.words(slot, posted), done) {
+                    return Err(bad("word", word));
+                }
+                self.late[slot].store(0, Ordering::Relaxed);
+                let [addrs, sizes, kinds] = compact::ARRAYS;
+                request = Request { mapnum: items as u64, addrs, sizes, kinds, ..request };
+            }
+            return Ok(claim(request, wire::OP_TARGET, false));
         }
         let request = &self.requests[slot];
         let op = request.op.load(Ordering::Relaxed);
@@ -274,21 +326,15 @@ impl Window {
         if has_inline > 1 {
             return Err(bad("has_inline", has_inline.into()));
         }
-        Ok(Claim {
-            window: self,
-            slot,
-            done,
-            request: Request {
-                func: request.func.load(Ordering::Relaxed),
-                mapnum,
-                addrs: request.addrs.load(Ordering::Relaxed),
-                sizes: request.sizes.load(Ordering::Relaxed),
-                kinds: request.kinds.load(Ordering::Relaxed),
-                dev_num: request.dev_num.load(Ordering::Relaxed),
-            },
-            op,
-            has_inline: has_inline == 1,
-        })
+        let request = Request {
+            func: request.func.load(Ordering::Relaxed),
+            mapnum,
+            addrs: request.addrs.load(Ordering::Relaxed),
+            sizes: request.sizes.load(Ordering::Relaxed),
+            kinds: request.kinds.load(Ordering::Relaxed),
+            dev_num: request.dev_num.load(Ordering::Relaxed),
+        };
+        Ok(claim(request, op, has_inline == 1))
     }
 }
 
@@ -296,13 +342,18 @@ impl Claim<'_> {
     /// The request's data; `items` is filled with what travelled.
     ///
     /// # Errors
-    /// When the device says that more travelled than fits.
+    /// When the device says that more travelled than fits, or that something travelled as it can't.
     pub fn data<'a>(&'a mut self, items: &'a mut Items) -> Result<Data<'a>, Malformed> {
+        let slot = self.slot;
         // SAFETY: the slot's area, which only the holder of its claim touches until the reply.
-        let area = unsafe { slice::from_raw_parts_mut(self.window.area(self.slot), self.window.area_bytes) };
+        let area = unsafe { slice::from_raw_parts_mut(self.window.area(slot), self.window.area_bytes) };
         items.clear();
-        if self.has_inline && !items.read(self.request.mapnum, area) {
-            return Err(Malformed { slot: self.slot, field: "mapnum", value: self.request.mapnum });
+        if let Some(places) = &mut self.compact {
+            let words = &self.window.words[slot].0[..self.request.mapnum as usize * wire::ITEM_WORDS];
+            let bad = |bits: u32| Malformed { slot, field: "word", value: bits.into() };
+            *places = compact::unfold(words, items, area).map_err(bad)?;
+        } else if self.has_inline && !items.read(self.request.mapnum, area) {
+            return Err(Malformed { slot, field: "mapnum", value: self.request.mapnum });
         }
         Ok(Data { request: self.request, items, area, dirty: 0 })
     }
@@ -322,9 +373,15 @@ impl Claim<'_> {
 
     /// Lets the device go on. `dirty`: the items that have new contents in the slot's area.
     pub fn reply(self, dirty: u32) {
+        let reply = &self.window.replies[self.slot];
+        let dirty = self.compact.map_or(dirty, |places| {
+            // SAFETY: as in `data`.
+            let area = unsafe { slice::from_raw_parts(self.window.area(self.slot), self.window.area_bytes) };
+            compact::reply(&places, dirty, area, &reply.words, self.done)
+        });
         let done = u64::from(self.done) | u64::from(dirty) << 32;
-        // Release: pairs with the device's ld.acquire.sys. What the served block wrote is seen after it.
-        self.window.replies[self.slot].done_and_dirty.store(done, Ordering::Release);
+        // Release: pairs with the device's ld.acquire.sys. What the served block wrote is seen after it, and the reply's words.
+        reply.done_and_dirty.store(done, Ordering::Release);
     }
 }
 
@@ -449,7 +506,7 @@ mod tests {
         assert_eq!(claim.request.func, 2);
         assert_eq!(device.reply(&second), None);
         claim.reply(0);
-        assert_eq!(device.reply(&second), Some(0));
+        assert_eq!(device.reply(&second).map(|reply| reply.dirty), Some(0));
     }
 
     #[test]
@@ -460,7 +517,7 @@ mod tests {
             let ticket = device.draw(0);
             device.post(&ticket, func, &[]);
             device.window.claim().expect("well-formed").expect("posted").reply(0);
-            assert_eq!(device.reply(&ticket), Some(0));
+            assert_eq!(device.reply(&ticket).map(|reply| reply.dirty), Some(0));
             device.give_back(ticket);
         }
     }

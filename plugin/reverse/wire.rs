@@ -4,11 +4,23 @@
 use super::sync::{AtomicI32, AtomicU32, AtomicU64};
 
 /// `REV_WIRE_VERSION`
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// `REV_FN_BITS`
 pub const FN_BITS: u32 = 48;
 /// `REV_DEV_NUM_BITS`
-pub const DEV_NUM_BITS: u32 = 8;
+pub const DEV_NUM_BITS: u32 = 4;
+/// `REV_ITEMS_BITS`
+pub const ITEMS_BITS: u32 = 4;
+/// `REV_COMPACT_ITEMS`; loom's models have one item.
+pub const COMPACT_ITEMS: usize = if cfg!(loom) { 1 } else { 8 };
+/// `REV_ITEM_WORDS`
+pub const ITEM_WORDS: usize = 4;
+/// `REV_REPLY_WORDS`
+pub const REPLY_WORDS: usize = if cfg!(loom) { 1 } else { 7 };
+/// `REV_ADDRESS_BITS`
+pub const ADDRESS_BITS: u32 = 48;
+/// `REV_KIND_BITS`
+pub const KIND_BITS: u32 = 14;
 /// `REV_REGION_BYTES`
 pub const REGION_BYTES: u64 = 256;
 /// Slots in a window, at least: their turns keep what lies behind them aligned.
@@ -50,6 +62,8 @@ pub struct Region {
     pub bell: u64,
     /// Address of the word that the last team of a kernel sets to 1.
     pub end: u64,
+    /// Address of the first [`Words`].
+    pub words: u64,
 }
 
 /// `struct rev_turn`, which the host only clears; the mock device uses it.
@@ -59,7 +73,7 @@ pub struct Turn {
     pub(super) next: AtomicU32,
     pub(super) serving: AtomicU32,
     pub(super) left: AtomicU32,
-    reserved: u32,
+    first_look: u32,
 }
 
 /// `REV_BELL_COPIES`; loom's models have one requester.
@@ -109,23 +123,56 @@ pub struct Request {
     reserved: [u32; 3],
 }
 
-/// `REV_POSTED`: the word that posts the request of a ticket, the device's number and the function, or 0.
-pub fn posted(ticket: u32, dev_num: u8, func: u64) -> u64 {
-    u64::from(ticket.wrapping_add(1) as u8) << (FN_BITS + DEV_NUM_BITS) | u64::from(dev_num) << FN_BITS | func
+/// `struct rev_words`
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Words(pub [AtomicU64; COMPACT_ITEMS * ITEM_WORDS]);
+
+/// `REV_WORD`: a word of the request of a ticket, or of the reply to it.
+pub fn word(ticket: u32, bits: u32) -> u64 {
+    u64::from(ticket.wrapping_add(1)) << 32 | u64::from(bits)
+}
+
+/// `REV_POSTED`: the word that posts the request of a ticket: the number of items, the device's number and the function; or 0.
+pub fn posted(ticket: u32, items: u8, dev_num: u8, func: u64) -> u64 {
+    u64::from(ticket.wrapping_add(1) as u8) << (FN_BITS + DEV_NUM_BITS + ITEMS_BITS)
+        | u64::from(items) << (FN_BITS + DEV_NUM_BITS)
+        | u64::from(dev_num) << FN_BITS
+        | func
 }
 
 /// The low byte of ticket + 1 in such a word.
 pub fn ticket_byte(posted: u64) -> u8 {
-    (posted >> (FN_BITS + DEV_NUM_BITS)) as u8
+    (posted >> (FN_BITS + DEV_NUM_BITS + ITEMS_BITS)) as u8
+}
+
+/// The function in such a word; 0 of a long request.
+pub fn func(posted: u64) -> u64 {
+    posted & ((1 << FN_BITS) - 1)
+}
+
+/// The device's number in such a word.
+pub fn dev_num(posted: u64) -> i32 {
+    (posted >> FN_BITS) as i32 & ((1 << DEV_NUM_BITS) - 1)
+}
+
+/// How many items such a word announces in the slot's [`Words`].
+pub fn items(posted: u64) -> usize {
+    if func(posted) == 0 {
+        return 0;
+    }
+    (posted >> (FN_BITS + DEV_NUM_BITS)) as usize & ((1 << ITEMS_BITS) - 1)
 }
 
 /// `struct rev_reply`
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Reply {
-    /// Low half: ticket + 1 of the request that was served last. High half: bit i says that item i has new contents.
+    /// Low half: ticket + 1 of the request that was served last. High half: bit i says that item i has new contents; or, of a compact
+    /// request, that word i - 1 brings such.
     pub done_and_dirty: AtomicU64,
-    reserved: [u64; 7],
+    /// New contents of a compact request's items.
+    pub words: [AtomicU64; REPLY_WORDS],
 }
 
 /// Whether an item of this kind travels to the server (`rev_kind_to`).
@@ -146,5 +193,6 @@ const _: () = {
     assert!(size_of::<Turn>() == 16);
     assert!(size_of::<Region>() as u64 <= REGION_BYTES && offset_of!(Region, bell) == 56);
     assert!(offset_of!(Region, ended_teams) == 12 && offset_of!(Region, end) == 64);
+    assert!(offset_of!(Region, words) == 72 && size_of::<Words>() == 256);
     assert!(offset_of!(Bell, asleep) == 64 && size_of::<Bell>() == 64 * (1 + BELL_COPIES));
 };

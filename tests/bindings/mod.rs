@@ -1,7 +1,7 @@
 //! `include/rev_wire.h` and `include/gomp_plugin.h`, made by bindgen: `cargo xtask regen`.
 #![allow(missing_docs, non_camel_case_types, non_snake_case, dead_code)]
 
-pub const REV_WIRE_VERSION: u32 = 4;
+pub const REV_WIRE_VERSION: u32 = 5;
 pub const REV_REGION_BYTES: u32 = 256;
 pub const REV_MAX_SLOTS: u32 = 1024;
 pub const REV_BELL_COPIES: u32 = 64;
@@ -10,7 +10,13 @@ pub const REV_ITEM_ALIGN: u32 = 16;
 pub const REV_OP_TARGET: u32 = 0;
 pub const REV_OP_USER: u32 = 1;
 pub const REV_FN_BITS: u32 = 48;
-pub const REV_DEV_NUM_BITS: u32 = 8;
+pub const REV_DEV_NUM_BITS: u32 = 4;
+pub const REV_ITEMS_BITS: u32 = 4;
+pub const REV_COMPACT_ITEMS: u32 = 8;
+pub const REV_ITEM_WORDS: u32 = 4;
+pub const REV_REPLY_WORDS: u32 = 7;
+pub const REV_ADDRESS_BITS: u32 = 48;
+pub const REV_KIND_BITS: u32 = 14;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct rev_region {
@@ -25,6 +31,7 @@ pub struct rev_region {
     pub turns: u64,
     pub bell: u64,
     pub end: u64,
+    pub words: u64,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -32,7 +39,7 @@ pub struct rev_turn {
     pub next: u32,
     pub serving: u32,
     pub left: u32,
-    pub reserved: u32,
+    pub first_look: u32,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -63,10 +70,15 @@ pub struct rev_request {
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct rev_words {
+    pub word: [u64; 32usize],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct rev_reply {
     pub done: u32,
     pub dirty: u32,
-    pub reserved: [u64; 7usize],
+    pub word: [u64; 7usize],
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
