@@ -161,6 +161,17 @@ fn a_request_is_complete_before_it_is_posted() {
 }
 
 #[test]
+fn the_words_of_a_compact_request_are_released_right_before_it_is_posted() {
+    let text = text("target_ext", 70);
+    // Nothing else of 64 bits is stored in that way.
+    let stores: Vec<_> = text.match_indices("st.volatile.u64").collect();
+    assert_eq!(stores.len(), 1);
+    let (before, _) = text.split_at(stores[0].0);
+    let (_, between) = before.rsplit_once("st.release.sys.u64").expect("the words");
+    assert!(["ld.", "st.", "atom.", "bar."].iter().all(|access| !between.contains(access)), "{between}");
+}
+
+#[test]
 fn lanes_that_each_make_a_request_leave_its_loop_by_a_vote_of_all_that_came() {
     // Once for each way of calling.
     for (name, calls) in [("target_ext", 1), ("user_call", 2), ("user_call_plain", 2)] {

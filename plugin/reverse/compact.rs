@@ -12,7 +12,7 @@ pub const ARRAYS: [u64; 3] = [1 << 63, 1 << 63 | 1, 1 << 63 | 2];
 #[derive(Debug, Default)]
 pub struct Places {
     places: [Place; wire::REPLY_WORDS],
-    used: usize,
+    used: u8,
 }
 
 /// Four bytes of contents.
@@ -20,8 +20,8 @@ pub struct Places {
 struct Place {
     /// The number of their item.
     number: u8,
-    /// Where they are in the area.
-    offset: u16,
+    /// Where they are in the area, in fours of bytes. So few items are so near to its front.
+    fours: u8,
 }
 
 /// The first of these words that doesn't carry `done`, the ticket + 1, if there is one.
@@ -68,9 +68,8 @@ pub fn unfold(words: &[AtomicU64], items: &mut Items, area: &mut [u8]) -> Result
             let offset = item.offset + word * 4;
             area[offset..][..4].copy_from_slice(&contents.to_ne_bytes());
             if item.from {
-                let place = places.places.get_mut(places.used).ok_or(*head)?;
-                // So few items lie far below the limits.
-                *place = Place { number: item.number as u8, offset: offset as u16 };
+                let place = places.places.get_mut(usize::from(places.used)).ok_or(*head)?;
+                *place = Place { number: item.number as u8, fours: (offset / 4) as u8 };
                 places.used += 1;
             }
         }
@@ -81,9 +80,10 @@ pub fn unfold(words: &[AtomicU64], items: &mut Items, area: &mut [u8]) -> Result
 /// Writes the contents of the items that `dirty` names into the reply's words; returns which words these are, bit i for word i - 1.
 pub fn reply(places: &Places, dirty: u32, area: &[u8], words: &[AtomicU64], done: u32) -> u32 {
     let mut written = 0;
-    for (i, (place, word)) in places.places[..places.used].iter().zip(words).enumerate() {
+    for (i, (place, word)) in places.places[..places.used.into()].iter().zip(words).enumerate() {
         if dirty >> place.number & 1 != 0 {
-            let bits = u32::from_ne_bytes(area[place.offset.into()..][..4].try_into().expect("4 bytes"));
+            let bits =
+                u32::from_ne_bytes(area[usize::from(place.fours) * 4..][..4].try_into().expect("4 bytes"));
             // Relaxed: the release store of `done` follows.
             word.store(wire::word(done.wrapping_sub(1), bits), Ordering::Relaxed);
             written |= 2 << i;

@@ -8,6 +8,7 @@ use super::wire;
 use crate::device::Device;
 use crate::driver::{CudaError, DevicePtr};
 use crate::env;
+use std::cell::UnsafeCell;
 use std::slice;
 
 /// Slots that one look takes in. A window of 1024 slots would take some microseconds to look through.
@@ -27,6 +28,8 @@ pub struct Window {
     /// How many requests of each slot have been claimed: the ticket + 1 of the last. All of its bits: a thread that comes late must
     /// not take one request for another.
     pub(super) tickets: Box<[AtomicU32]>,
+    /// For each slot where the items of its compact request lie, once they were laid out. Not in the claim, which is moved about.
+    places: Box<[UnsafeCell<Places>]>,
     /// For each slot how many looks have found a compact request of which words were missing.
     late: Box<[AtomicU32]>,
     /// Where the next look into each chunk begins, counting on and on: whoever was served last is looked at last.
@@ -37,7 +40,7 @@ pub struct Window {
     hot: AtomicUsize,
 }
 
-// SAFETY: the inline areas are touched only by whoever holds a claim on their slot.
+// SAFETY: the inline areas and places are touched only by whoever holds a claim on their slot.
 unsafe impl Send for Window {}
 // SAFETY: as above.
 unsafe impl Sync for Window {}
@@ -54,8 +57,7 @@ pub struct Claim<'a> {
     /// [`wire::OP_TARGET`] or [`wire::OP_USER`].
     pub op: u32,
     has_inline: bool,
-    /// If it is compact, where its items lie, once they were laid out.
-    compact: Option<Places>,
+    is_compact: bool,
 }
 
 /// What is wrong with a request, which the device's memory may have been corrupted into.
@@ -176,6 +178,7 @@ impl Window {
             areas: areas.as_mut_ptr(),
             area_bytes: areas.len() / slots,
             tickets: (0..slots).map(|_| AtomicU32::new(0)).collect(),
+            places: (0..slots).map(|_| UnsafeCell::default()).collect(),
             late: (0..slots).map(|_| AtomicU32::new(0)).collect(),
             next: (0..slots.div_ceil(CHUNK)).map(|_| AtomicUsize::new(0)).collect(),
             looks: AtomicUsize::new(0),
@@ -261,7 +264,7 @@ impl Window {
             // Acquire: pairs with the device's st.release.sys of `posted` (before sm_70 the membar.sys before it).
             let posted = posted.load(Ordering::Acquire);
             let done = before.wrapping_add(1);
-            if self.is_late(slot, posted, done) {
+            if wire::items(posted) != 0 && self.is_late(slot, posted, done) {
                 continue;
             }
             // Release: pairs with the acquire above.
@@ -281,7 +284,7 @@ impl Window {
         &words[..words.len().min(wire::items(posted) * wire::ITEM_WORDS)]
     }
 
-    /// Whether to look for a request again: not all its words are there that `posted` announces. Not for ever, for they never come where
+    /// Whether to look for a compact request again: not all its words are there that `posted` announces. Not for ever, for they never come where
     /// a device writes garbage.
     fn is_late(&self, slot: usize, posted: u64, done: u32) -> bool {
         wire::ticket_byte(posted) == done as u8
@@ -295,23 +298,28 @@ impl Window {
         if wire::ticket_byte(posted) != done as u8 || items > wire::COMPACT_ITEMS {
             return Err(bad("posted", posted));
         }
-        let claim = |request, op, has_inline| {
-            let compact = (items != 0).then(Places::default);
-            Claim { window: self, slot, done, request, op, has_inline, compact }
+        let claim = |request, op, has_inline, is_compact| Claim {
+            window: self,
+            slot,
+            done,
+            request,
+            op,
+            has_inline,
+            is_compact,
         };
-        let func = wire::func(posted);
-        if func != 0 {
-            let dev_num = wire::dev_num(posted);
-            let mut request = Request { func, mapnum: 0, addrs: 0, sizes: 0, kinds: 0, dev_num };
-            if items != 0 {
-                if let Some(word) = compact::missing(self.words(slot, posted), done) {
-                    return Err(bad("word", word));
-                }
-                self.late[slot].store(0, Ordering::Relaxed);
-                let [addrs, sizes, kinds] = compact::ARRAYS;
-                request = Request { mapnum: items as u64, addrs, sizes, kinds, ..request };
+        let (func, dev_num) = (wire::func(posted), wire::dev_num(posted));
+        if items != 0 {
+            if let Some(word) = compact::missing(self.words(slot, posted), done) {
+                return Err(bad("word", word));
             }
-            return Ok(claim(request, wire::OP_TARGET, false));
+            self.late[slot].store(0, Ordering::Relaxed);
+            let [addrs, sizes, kinds] = compact::ARRAYS;
+            let request = Request { func, mapnum: items as u64, addrs, sizes, kinds, dev_num };
+            return Ok(claim(request, wire::OP_TARGET, false, true));
+        }
+        if func != 0 {
+            let request = Request { func, mapnum: 0, addrs: 0, sizes: 0, kinds: 0, dev_num };
+            return Ok(claim(request, wire::OP_TARGET, false, false));
         }
         let request = &self.requests[slot];
         let op = request.op.load(Ordering::Relaxed);
@@ -334,7 +342,7 @@ impl Window {
             kinds: request.kinds.load(Ordering::Relaxed),
             dev_num: request.dev_num.load(Ordering::Relaxed),
         };
-        Ok(claim(request, op, has_inline == 1))
+        Ok(claim(request, op, has_inline == 1, false))
     }
 }
 
@@ -348,10 +356,12 @@ impl Claim<'_> {
         // SAFETY: the slot's area, which only the holder of its claim touches until the reply.
         let area = unsafe { slice::from_raw_parts_mut(self.window.area(slot), self.window.area_bytes) };
         items.clear();
-        if let Some(places) = &mut self.compact {
+        if self.is_compact {
             let words = &self.window.words[slot].0[..self.request.mapnum as usize * wire::ITEM_WORDS];
             let bad = |bits: u32| Malformed { slot, field: "word", value: bits.into() };
-            *places = compact::unfold(words, items, area).map_err(bad)?;
+            let places = compact::unfold(words, items, area).map_err(bad)?;
+            // SAFETY: only the holder of the claim touches the slot's.
+            unsafe { *self.window.places[slot].get() = places };
         } else if self.has_inline && !items.read(self.request.mapnum, area) {
             return Err(Malformed { slot, field: "mapnum", value: self.request.mapnum });
         }
@@ -374,11 +384,14 @@ impl Claim<'_> {
     /// Lets the device go on. `dirty`: the items that have new contents in the slot's area.
     pub fn reply(self, dirty: u32) {
         let reply = &self.window.replies[self.slot];
-        let dirty = self.compact.map_or(dirty, |places| {
+        let mut dirty = dirty;
+        if self.is_compact {
             // SAFETY: as in `data`.
             let area = unsafe { slice::from_raw_parts(self.window.area(self.slot), self.window.area_bytes) };
-            compact::reply(&places, dirty, area, &reply.words, self.done)
-        });
+            // SAFETY: as in `data`.
+            let places = unsafe { &*self.window.places[self.slot].get() };
+            dirty = compact::reply(places, dirty, area, &reply.words, self.done);
+        }
         let done = u64::from(self.done) | u64::from(dirty) << 32;
         // Release: pairs with the device's ld.acquire.sys. What the served block wrote is seen after it, and the reply's words.
         reply.done_and_dirty.store(done, Ordering::Release);
