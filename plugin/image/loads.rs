@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::ops::Range;
 
+use super::accesses::{Access, Values, joined};
 use super::code::{Code, Instruction, Statement};
 use super::items::{Kind, items};
 use super::tokens::{Known, Scanner, Token};
@@ -64,17 +65,12 @@ fn blocks<'c, 'a>(code: &'c Code<'a>) -> impl Iterator<Item = Vec<&'c Instructio
     })
 }
 
-/// An access to memory by a register and an offset.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Access<'a> {
-    base: &'a str,
-    bytes: Range<i64>,
-}
-
 /// A block that can get a second form.
 struct Block<'c, 'a> {
     /// Up to the last access.
     instructions: Vec<&'c Instruction<'a>>,
+    /// What its loads access, in order.
+    loads: Vec<Access<'a>>,
     /// The types of the registers that loads write.
     kinds: HashMap<&'a str, &'a str>,
     /// What must not overlap.
@@ -86,21 +82,15 @@ impl<'c, 'a> Block<'c, 'a> {
         let is_access = |instruction: &&Instruction<'_>| matches!(instruction.name, "ld" | "st");
         let last = instructions.iter().rposition(is_access)?;
         instructions.truncate(last + 1);
-        let is_plain = |it: &&Instruction<'_>| {
-            it.guard.is_none() && (COMPUTE.contains(&it.name) || access(it).is_some())
-        };
-        instructions.iter().all(is_plain).then_some(())?;
         let (mut stored, mut moved): (Vec<Access<'a>>, Vec<Access<'a>>) = (vec![], vec![]);
-        let mut kinds = HashMap::new();
-        let mut written: Vec<&str> = vec![];
+        let (mut loads, mut kinds, mut values) = (vec![], HashMap::new(), Values::default());
         for instruction in &instructions {
-            let access = access(instruction);
-            // Else it isn't known before what the address is.
-            if access.as_ref().is_some_and(|access| written.contains(&access.base)) {
+            if instruction.guard.is_some() {
                 return None;
             }
-            match access {
-                Some(access) if instruction.name == "ld" => {
+            match instruction.name {
+                "ld" => {
+                    let access = values.access(instruction)?;
                     let overlaps = |store: &Access<'_>| {
                         store.base == access.base
                             && store.bytes.start < access.bytes.end
@@ -113,16 +103,18 @@ impl<'c, 'a> Block<'c, 'a> {
                     let [register] = result.names[..] else { return None };
                     let declared = code.registers.iter().find(|it| it.name == register && !it.is_range)?;
                     // Registers of 8 bits have no `mov`.
-                    (!declared.kind.ends_with(['8'])).then_some(())?;
+                    (!declared.kind.ends_with('8')).then_some(())?;
                     kinds.insert(register, declared.kind);
                     if !stored.is_empty() {
-                        moved.push(access);
+                        moved.push(access.clone());
                     }
+                    loads.push(access);
                 }
-                Some(access) => stored.push(access),
-                None => {}
+                "st" => stored.push(values.access(instruction)?),
+                name if COMPUTE.contains(&name) => {}
+                _ => return None,
             }
-            written.extend(instruction.result().iter().flat_map(|result| &result.names));
+            values.execute(instruction);
         }
         let (stored, loaded) = (joined(&stored), joined(&moved));
         let pairs: Vec<_> = stored
@@ -135,9 +127,10 @@ impl<'c, 'a> Block<'c, 'a> {
                 .iter()
                 .any(|it| it.name == name && !it.is_range && matches!(it.kind, ".u64" | ".b64"))
         };
-        let are_addresses = pairs.iter().all(|(store, load)| is_address(store.base) && is_address(load.base));
+        let mut bases = stored.iter().chain(&loads).flat_map(|access| &access.base);
+        let are_addresses = bases.all(|name| is_address(name));
         let is_worth_it = moved.len() >= 2 && pairs.len() <= MOST_PAIRS && are_addresses;
-        is_worth_it.then_some(Block { instructions, kinds, pairs })
+        is_worth_it.then_some(Block { instructions, loads, kinds, pairs })
     }
 
     fn span(&self) -> Range<usize> {
@@ -147,9 +140,18 @@ impl<'c, 'a> Block<'c, 'a> {
     /// Writes both forms. `number` tells the block's names from those of others.
     fn write(&self, body: &str, number: usize, out: &mut String) -> Known<()> {
         let (slow, done) = (format!("$boomerang_slow{number}"), format!("$boomerang_done{number}"));
-        let mut ahead = String::new();
-        let mut declarations = String::new();
-        let mut count = 0;
+        let (mut declarations, mut ahead) = (String::new(), String::new());
+        let mut bases: Vec<&[&str]> = vec![];
+        for access in self.loads.iter().chain(self.pairs.iter().map(|(store, _)| store)) {
+            if !bases.contains(&&access.base[..]) {
+                bases.push(&access.base);
+            }
+        }
+        let base = |access: &Access<'_>| {
+            let at = bases.iter().position(|base| *base == access.base).expect("all are there");
+            format!("%boomerang_base{at}")
+        };
+        let mut accesses = self.loads.iter().enumerate();
         // What the block has in another register than the program.
         let mut renamed: HashMap<&str, String> = HashMap::new();
         for group in self.groups() {
@@ -157,11 +159,11 @@ impl<'c, 'a> Block<'c, 'a> {
             for instruction in group {
                 if instruction.name == "ld" {
                     let register = instruction.operands[0].text;
+                    let (count, access) = accesses.next()?;
                     let new = format!("%boomerang_ahead{count}");
-                    count += 1;
                     let _ = writeln!(declarations, ".reg {} {new};", self.kinds[register]);
-                    let (modifiers, address) = (instruction.modifiers, instruction.operands[1].text);
-                    let _ = writeln!(ahead, "ld{modifiers} {new},{address};");
+                    let (base, offset) = (base(access), access.bytes.start);
+                    let _ = writeln!(ahead, "ld{} {new},[{base}+{offset}];", instruction.modifiers);
                     renamed.insert(register, new);
                     continue;
                 }
@@ -200,13 +202,25 @@ impl<'c, 'a> Block<'c, 'a> {
                 comparisons,
                 "sub.u64 %boomerang_apart,{},{};\nadd.s64 %boomerang_apart,%boomerang_apart,{below};\n\
                  setp.lt.u64 %boomerang_overlap,%boomerang_apart,{numbers};\n@%boomerang_overlap bra {slow};\n",
-                store.base, load.base
+                base(store),
+                base(load)
             );
+        }
+        let mut sums = String::new();
+        for (at, registers) in bases.iter().enumerate() {
+            let _ = writeln!(
+                sums,
+                ".reg .u64 %boomerang_base{at};\nmov.u64 %boomerang_base{at},{};",
+                registers[0]
+            );
+            for other in &registers[1..] {
+                let _ = writeln!(sums, "add.u64 %boomerang_base{at},%boomerang_base{at},{other};");
+            }
         }
         let original = &body[self.span()];
         let _ = write!(
             out,
-            "{{\n.reg .u64 %boomerang_apart;\n.reg .pred %boomerang_overlap;\n{declarations}{comparisons}{ahead}bra {done};\n{slow}:\n\
+            "{{\n.reg .u64 %boomerang_apart;\n.reg .pred %boomerang_overlap;\n{declarations}{sums}{comparisons}{ahead}bra {done};\n{slow}:\n\
              {original}\n{done}:\n}}"
         );
         Some(())
@@ -230,39 +244,6 @@ impl<'c, 'a> Block<'c, 'a> {
         groups.push(&self.instructions[begin..]);
         groups
     }
-}
-
-/// What a weak load or store of one number in generic or global memory accesses.
-fn access<'a>(instruction: &Instruction<'a>) -> Option<Access<'a>> {
-    let address = match (instruction.name, &instruction.operands[..]) {
-        ("ld", [_, address]) | ("st", [address, _]) => address,
-        _ => return None,
-    };
-    let kind = instruction.modifiers.strip_prefix(".global").unwrap_or(instruction.modifiers);
-    let bytes = match kind.strip_prefix(['.'])?.strip_prefix(['b', 'f', 's', 'u'])? {
-        "8" => 1,
-        "16" => 2,
-        "32" => 4,
-        "64" => 8,
-        _ => return None,
-    };
-    let (base, offset) = address.address()?;
-    Some(Access { base, bytes: offset..offset + bytes })
-}
-
-/// One access for each register, from the first to the last byte.
-fn joined<'a>(accesses: &[Access<'a>]) -> Vec<Access<'a>> {
-    let mut joined: Vec<Access<'a>> = vec![];
-    for access in accesses {
-        match joined.iter_mut().find(|other| other.base == access.base) {
-            Some(other) => {
-                let Range { start, end } = access.bytes;
-                other.bytes = other.bytes.start.min(start)..other.bytes.end.max(end);
-            }
-            None => joined.push(access.clone()),
-        }
-    }
-    joined
 }
 
 /// An operand with other names.
@@ -313,12 +294,14 @@ mod tests {
         let text = ahead(&function(&triad(2), END)).expect("an unrolled loop");
         let expected = "$L5:\n{\n.reg .u64 %boomerang_apart;\n.reg .pred %boomerang_overlap;\n\
             .reg .f64 %boomerang_ahead0;\n.reg .f64 %boomerang_ahead1;\n.reg .f64 %boomerang_ahead2;\n.reg .f64 %boomerang_ahead3;\n\
-            sub.u64 %boomerang_apart,%r39,%r41;\nadd.s64 %boomerang_apart,%boomerang_apart,7;\n\
+            .reg .u64 %boomerang_base0;\nmov.u64 %boomerang_base0,%r41;\n.reg .u64 %boomerang_base1;\nmov.u64 %boomerang_base1,%r38;\n\
+            .reg .u64 %boomerang_base2;\nmov.u64 %boomerang_base2,%r39;\n\
+            sub.u64 %boomerang_apart,%boomerang_base2,%boomerang_base0;\nadd.s64 %boomerang_apart,%boomerang_apart,7;\n\
             setp.lt.u64 %boomerang_overlap,%boomerang_apart,271;\n@%boomerang_overlap bra $boomerang_slow0;\n\
-            sub.u64 %boomerang_apart,%r39,%r38;\nadd.s64 %boomerang_apart,%boomerang_apart,7;\n\
+            sub.u64 %boomerang_apart,%boomerang_base2,%boomerang_base1;\nadd.s64 %boomerang_apart,%boomerang_apart,7;\n\
             setp.lt.u64 %boomerang_overlap,%boomerang_apart,271;\n@%boomerang_overlap bra $boomerang_slow0;\n\
-            ld.f64 %boomerang_ahead0,[%r41];\nld.f64 %boomerang_ahead1,[%r38];\n\
-            ld.f64 %boomerang_ahead2,[%r41+256];\nld.f64 %boomerang_ahead3,[%r38+256];\n\
+            ld.f64 %boomerang_ahead0,[%boomerang_base0+0];\nld.f64 %boomerang_ahead1,[%boomerang_base1+0];\n\
+            ld.f64 %boomerang_ahead2,[%boomerang_base0+256];\nld.f64 %boomerang_ahead3,[%boomerang_base1+256];\n\
             fma.rn.f64 %r88,%boomerang_ahead0,0d4008000000000000,%boomerang_ahead1;\nst.f64 [%r39],%r88;\n\
             fma.rn.f64 %r88,%boomerang_ahead2,0d4008000000000000,%boomerang_ahead3;\nst.f64 [%r39+256],%r88;\n\
             mov.f64 %r89,%boomerang_ahead2;\nmov.f64 %r90,%boomerang_ahead3;\nbra $boomerang_done0;\n$boomerang_slow0:\n";
@@ -327,6 +310,22 @@ mod tests {
             text.contains(&format!("{}\n$boomerang_done0:\n}}\n{END}@%r91 bra $L5;\n", triad(2).trim_end())),
             "{text}"
         );
+    }
+
+    #[test]
+    fn addresses_that_the_block_computes_are_known() {
+        // As GCC 14 has it: one register counts, and each address is a sum.
+        let turn = "add.u64 %r38,%r39,%r41;\nld.f64 %r89,[%r38];\nadd.u64 %r38,%r41,%r77;\nst.f64 [%r38+8],%r89;\nadd.u64 %r41,%r41,256;\n";
+        let text = function(&turn.repeat(3), END).replace(".reg .u32 %r7;", ".reg .u64 %r77;");
+        let text = ahead(&text).expect("an unrolled loop");
+        let expected = ".reg .u64 %boomerang_base0;\nmov.u64 %boomerang_base0,%r39;\nadd.u64 %boomerang_base0,%boomerang_base0,%r41;\n\
+            .reg .u64 %boomerang_base1;\nmov.u64 %boomerang_base1,%r41;\nadd.u64 %boomerang_base1,%boomerang_base1,%r77;\n\
+            sub.u64 %boomerang_apart,%boomerang_base1,%boomerang_base0;\n";
+        assert!(text.contains(expected), "{text}");
+        let expected = "ld.f64 %boomerang_ahead0,[%boomerang_base0+0];\nld.f64 %boomerang_ahead1,[%boomerang_base0+256];\n\
+            ld.f64 %boomerang_ahead2,[%boomerang_base0+512];\nadd.u64 %r38,%r39,%r41;\nadd.u64 %r38,%r41,%r77;\n\
+            st.f64 [%r38+8],%boomerang_ahead0;\nadd.u64 %r41,%r41,256;\n";
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]
@@ -371,7 +370,8 @@ mod tests {
             // In place, one turn reads what the one before has written.
             text.replace("%r41+256", "%r39+4"),
             // Whether the address is known before isn't known.
-            text.replace("ld.f64 %r89,[%r41+256]", "add.u64 %r41,%r41,8;\nld.f64 %r89,[%r41]"),
+            text.replace("ld.f64 %r89,[%r41+256]", "shl.b64 %r41,%r41,1;\nld.f64 %r89,[%r41]"),
+            text.replace("ld.f64 %r89,[%r41+256]", "add.u64 %r41,%r39,4;\nld.f64 %r89,[%r41]"),
             text.replace("ld.f64 %r89,[%r41+256]", "ld.u64 %r38,[%r41+256]"),
             text.replace("st.f64 [%r39+256]", "membar.gl;\nst.f64 [%r39+256]"),
             text.replace("st.f64 [%r39+256]", "bar.warp.sync 0xffffffff;\nst.f64 [%r39+256]"),

@@ -11,6 +11,7 @@ macro_rules! device_object {
     };
 }
 
+pub mod accesses;
 pub mod atomics;
 pub mod cache;
 pub mod code;
