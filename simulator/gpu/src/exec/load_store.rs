@@ -4,6 +4,7 @@ use super::context::{Context, Error, Flow, lanes};
 use super::lane::Lane;
 use crate::fault::FaultKind;
 use crate::ir::{CODE_WINDOW, FULL, Inst, LANES, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use crate::mem::View;
 use boomerang_ptx::types::Space;
 use std::sync::atomic::{self, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -84,6 +85,34 @@ impl Context<'_> {
             }
         };
         found.ok_or_else(|| self.refuse(FaultKind::IllegalAddress, lane, addr, size, what))
+    }
+
+    /// What to add to the addresses of all lanes for the simulator's, if none needs more than one look: they are aligned and, with the
+    /// `size` bytes behind, in the allocation that the instruction found last.
+    #[inline(always)]
+    fn reach<const SPACE: u8>(
+        &mut self,
+        i: &Inst,
+        bases: &[u64; LANES],
+        mask: u32,
+        size: u64,
+        align: u64,
+    ) -> Option<u64> {
+        let View { low, high, delta } = match SPACE {
+            _ if mask != FULL => return None,
+            space::GENERIC => *self.view_slot(i),
+            space::SHARED => self.block.shared_view(),
+            _ => return None,
+        };
+        let last = high.checked_sub(size)?;
+        // All in one pass: a difference that is negative, as ends of allocations are far below 2^63, and bits that an alignment forbids.
+        let (mut outside, mut bits) = (0, 0);
+        for base in bases {
+            let addr = base.wrapping_add(i.imm);
+            outside |= addr.wrapping_sub(low) | last.wrapping_sub(addr);
+            bits |= addr;
+        }
+        (outside >> 63 == 0 && bits & (align - 1) == 0).then_some(delta.wrapping_add(i.imm))
     }
 
     #[inline(never)]
@@ -179,12 +208,12 @@ fn shared_by_all<const SPACE: u8>(bases: &[u64; LANES], offset: u64, mask: u32) 
 pub(crate) fn load<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     cx.refresh_views();
     let bases = cx.read::<u64>(i.a);
-    let align = u64::from(i.c.bits());
+    let (size, align) = (size_of::<T>() as u64, u64::from(i.c.bits()));
     let first = mask.trailing_zeros() as usize;
     let (address, shared) = (bases[first].wrapping_add(i.imm), shared_by_all::<SPACE>(bases, i.imm, mask));
     cx.watched = address;
     if shared {
-        return match cx.translate::<SPACE>(i, first, address, size_of::<T>() as u64, align, READ) {
+        return match cx.translate::<SPACE>(i, first, address, size, align, READ) {
             Ok(at) => {
                 // SAFETY: `translate` checked the address and its alignment.
                 let value = unsafe { T::load(at) };
@@ -195,11 +224,23 @@ pub(crate) fn load<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, m
         };
     }
     let bases = *cx.read::<u64>(i.a);
+    if let Some(delta) = cx.reach::<SPACE>(i, &bases, mask, size, align) {
+        let (mut out, mut value) = ([T::Slot::default(); LANES], T::Slot::default());
+        for lane in 0..LANES {
+            if lane == 0 || bases[lane] != bases[lane - 1] {
+                // SAFETY: `reach` checked the address and its alignment.
+                value = unsafe { T::load(bases[lane].wrapping_add(delta) as *mut u8) }.put();
+            }
+            out[lane] = value;
+        }
+        *cx.register::<T>(i.d) = out;
+        return Flow::Next;
+    }
     let (mut last, mut value) = (!bases[first], None);
     for lane in lanes(mask) {
         if bases[lane] != last || SPACE == space::LOCAL {
             let addr = bases[lane].wrapping_add(i.imm);
-            match cx.translate::<SPACE>(i, lane, addr, size_of::<T>() as u64, align, READ) {
+            match cx.translate::<SPACE>(i, lane, addr, size, align, READ) {
                 // SAFETY: `translate` checked the address and its alignment.
                 Ok(at) => value = Some(unsafe { T::load(at) }),
                 Err(fault) => return fault,
@@ -216,9 +257,20 @@ pub(crate) fn load<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, m
 pub(crate) fn store<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     cx.refresh_views();
     cx.effects += 1;
-    let align = u64::from(i.c.bits());
-    let mut rest =
-        if shared_by_all::<SPACE>(cx.read::<u64>(i.a), i.imm, mask) { 1 << (LANES - 1) } else { mask };
+    let (size, align) = (size_of::<T>() as u64, u64::from(i.c.bits()));
+    let bases = cx.read::<u64>(i.a);
+    let mut rest = if shared_by_all::<SPACE>(bases, i.imm, mask) { 1 << (LANES - 1) } else { mask };
+    let bases = *bases;
+    if let Some(delta) = cx.reach::<SPACE>(i, &bases, rest, size, align) {
+        let values = cx.read::<T>(i.b);
+        for lane in 0..LANES {
+            if lane == LANES - 1 || bases[lane] != bases[lane + 1] {
+                // SAFETY: `reach` checked the address and its alignment.
+                unsafe { T::get(values[lane]).store(bases[lane].wrapping_add(delta) as *mut u8) };
+            }
+        }
+        return Flow::Next;
+    }
     while rest != 0 {
         let lane = rest.trailing_zeros() as usize;
         rest &= rest - 1;
@@ -229,7 +281,7 @@ pub(crate) fn store<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, 
             continue;
         }
         let value = cx.lane::<T>(i.b, lane);
-        match cx.translate::<SPACE>(i, lane, addr, size_of::<T>() as u64, align, WRITE) {
+        match cx.translate::<SPACE>(i, lane, addr, size, align, WRITE) {
             // SAFETY: `translate` checked the address and its alignment.
             Ok(at) => unsafe { value.store(at) },
             Err(fault) => return fault,
