@@ -4,7 +4,11 @@
 //! The registers of a function live in a *frame*, one frame for each activation and warp. A register of up to 32 bits is an array
 //! of 32 `u32`, one for each lane, a 64-bit register an array of 32 `u64`; a predicate is one `u32`, a bit for each lane. A
 //! [`Slot`] says where: a byte offset in the frame, or in the function's table of constants, which has the same form.
+//!
+//! Where all lanes have one value, and it is known, it is computed once and stored for lane 0 alone: each register has a mark that says so
+//! ([`crate::exec::registers`]), set by the instruction that wrote it, if all lanes executed it and all it read was so marked.
 
+use crate::exec::registers::Registers;
 use crate::exec::video::Video;
 use crate::exec::{Context, Flow};
 use crate::module::Global;
@@ -169,7 +173,7 @@ pub(crate) struct Function {
     pub code: Vec<Inst>,
     /// For each instruction of `code`.
     pub origins: Vec<Origin>,
-    pub constants: Vec<Line>,
+    pub constants: Registers,
     pub calls: Vec<CallSite>,
     pub branch_tables: Vec<Vec<u32>>,
     pub videos: Vec<Video>,

@@ -62,6 +62,15 @@ fn a_barrier_in_a_loop_opens_once_a_round() {
 }
 
 #[test]
+fn a_warp_that_only_passes_barriers_of_its_own_lets_others_run() {
+    let body =
+        "setp.ge.u32 %p0, %id, 32; @%p0 bra SET; LOOP: bar.sync 1, 32; ld.volatile.global.u32 %r0, [%data];
+        setp.eq.u32 %p1, %r0, 0; @%p1 bra LOOP; bra END; SET: st.volatile.global.u32 [%data], 1; END:";
+    let out = Gpu::new().transform(&kernel(body), shape(1, 64), &[0u32; 64]);
+    assert_eq!(out[0], 1);
+}
+
+#[test]
 fn warps_that_wait_for_each_other_for_ever_are_reported() {
     let body = "setp.lt.u32 %p0, %id, 32; @%p0 bra A; bar.sync 1, 64; bra END; A: bar.sync 2, 64; END:";
     let gpu = Gpu::new();

@@ -33,6 +33,31 @@ fn an_overrun_names_thread_line_and_allocation() {
 }
 
 #[test]
+fn of_a_warp_whose_accesses_went_well_before_the_first_lane_that_strays_is_named() {
+    let round = |space: &str, access: &str, stray: &str| {
+        fault_of(&format!(
+            ".shared .b32 s[16]; mov.u64 %x1, s; and.b32 %r1, %lane, 15; mul.wide.u32 %x0, %r1, 4; add.u64 %x0, %x0, {space};
+            setp.eq.u32 %p0, %lane, 20; setp.ge.u32 %p1, %lane, 20;
+            AGAIN: {access}; {stray}; bra AGAIN;"
+        ))
+    };
+    for access in ["ld.global.u32 %r0, [%x0]", "st.global.u32 [%x0], %r0"] {
+        let fault = round("%data", access, "@%p1 add.u64 %x0, %x0, 64");
+        assert_eq!((fault.kind, fault.thread), (FaultKind::IllegalAddress, [20, 0, 0]));
+        assert!(fault.to_string().contains("16 bytes behind device memory"), "{fault}");
+        let fault = round("%data", access, "@%p0 sub.u64 %x0, %data, 1024");
+        assert_eq!((fault.kind, fault.thread), (FaultKind::IllegalAddress, [20, 0, 0]));
+        assert!(fault.to_string().contains("1024 bytes before device memory"), "{fault}");
+        let fault = round("%data", access, "@%p1 add.u64 %x0, %x0, 2");
+        assert_eq!((fault.kind, fault.thread), (FaultKind::MisalignedAddress, [20, 0, 0]));
+        let fault = round("%x1", &access.replace("global", "shared"), "@%p1 add.u64 %x0, %x0, 2");
+        assert_eq!((fault.kind, fault.thread), (FaultKind::MisalignedAddress, [20, 0, 0]));
+        let fault = round("%x1", &access.replace("global", "shared"), "@%p1 add.u64 %x0, %x0, 64");
+        assert_eq!((fault.kind, fault.thread), (FaultKind::IllegalAddress, [20, 0, 0]));
+    }
+}
+
+#[test]
 fn null_and_its_surroundings_are_illegal() {
     let fault = fault_of("mov.u64 %x0, 0; ld.u32 %r0, [%x0+8];");
     assert_eq!(fault.kind, FaultKind::IllegalAddress);

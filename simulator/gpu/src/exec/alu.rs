@@ -233,10 +233,10 @@ pub(crate) fn carry<T: Lane + Carry>(cx: &mut Context<'_>, i: &Inst, mask: u32) 
     let (takes, gives, subtracts) = (form & 1 != 0, form & 2 != 0, form & 4 != 0);
     let old = if takes { cx.predicate(flag) } else { 0 };
     let mut new = 0;
-    for lane in super::context::lanes(mask) {
+    for lane in super::map::lanes(mask) {
         let (a, b) = (cx.lane::<T>(i.a, lane), cx.lane::<T>(i.b, lane));
         let (value, out) = a.with_carry(b, old >> lane & 1 == 1, subtracts);
-        cx.register::<T>(i.d)[lane] = value.put();
+        cx.write_one(i.d, 1 << lane, value);
         new |= u32::from(out) << lane;
     }
     if gives {

@@ -1,9 +1,10 @@
 //! `atom` and `red`, on the host's atomics.
 
-use super::context::{Context, Flow, lanes};
+use super::context::{Context, Flow};
 use super::half;
 use super::lane::Lane;
 use super::load_store::ATOMIC;
+use super::map::lanes;
 use crate::ir::{Handler, Inst, Slot};
 use boomerang_ptx::types::{AtomicOp, Space, Type};
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -69,7 +70,7 @@ fn update<T: Word, const SPACE: u8>(
             cx.warp.note_update(addr, lane as u32);
         }
         if i.d != Slot::UNUSED {
-            cx.register::<T>(i.d)[lane] = old.put();
+            cx.write_one(i.d, 1 << lane, old);
         }
     }
     if cx.effects == effects {

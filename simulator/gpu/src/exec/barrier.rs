@@ -149,5 +149,5 @@ pub(crate) fn red_or(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
 
 /// `bar.red.popc`: register `d` gets the number of threads in which `c` holds.
 pub(crate) fn red_popc(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
-    reduce(cx, i, mask, |cx, v| cx.write::<u32>(i.d, mask, &[v.yes; LANES]))
+    reduce(cx, i, mask, |cx, v| cx.write_one(i.d, mask, v.yes))
 }

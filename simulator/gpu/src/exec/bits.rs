@@ -129,14 +129,14 @@ pub(crate) fn insert<T: Lane + Into<u128> + TryFrom<u128>>(
     mask: u32,
 ) -> Flow {
     let length = crate::ir::Slot::from_bits(i.imm as u32);
-    for lane in super::context::lanes(mask) {
+    for lane in super::map::lanes(mask) {
         let (a, b): (u128, u128) = (cx.lane::<T>(i.a, lane).into(), cx.lane::<T>(i.b, lane).into());
         let (pos, len) = (cx.lane::<u32>(i.c, lane) & 0xff, cx.lane::<u32>(length, lane) & 0xff);
         let width = 8 * size_of::<T>() as u32;
         let field = ((1u128 << len.min(width)) - 1).checked_shl(pos).unwrap_or(0);
         let all = (1u128 << width) - 1;
         let value = (b & !field | a.checked_shl(pos).unwrap_or(0) & field) & all;
-        cx.register::<T>(i.d)[lane] = T::try_from(value).ok().expect("it was masked").put();
+        cx.write_one(i.d, 1 << lane, T::try_from(value).ok().expect("it was masked"));
     }
     Flow::Next
 }

@@ -10,6 +10,7 @@ use super::warp::{State, Warp};
 use crate::fault::{Fault, FaultKind};
 use crate::ir::{FULL, LANES};
 use crate::launch::Grid;
+use crate::mem::View;
 use crate::random::Random;
 use crate::{Stats, exec};
 
@@ -32,6 +33,11 @@ impl BlockState {
     pub fn shared_pointer(&mut self, addr: u64, size: u64) -> Option<*mut u8> {
         (addr.checked_add(size)? <= self.shared_size)
             .then(|| self.shared.as_mut_ptr().cast::<u8>().wrapping_add(addr as usize))
+    }
+
+    /// All of shared memory.
+    pub fn shared_view(&mut self) -> View {
+        View { low: 0, high: self.shared_size, delta: self.shared.as_mut_ptr() as u64 }
     }
 
     /// The 32-bit word at a multiple of 4 in shared memory.

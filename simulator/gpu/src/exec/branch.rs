@@ -66,8 +66,7 @@ pub(crate) fn branch_table(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     let Some(target) = entry(cx, first) else {
         return cx.fail(FaultKind::InvalidProgramCounter, first, "the index is outside the branch table");
     };
-    let same =
-        super::context::lanes(mask).filter(|&l| entry(cx, l) == Some(target)).fold(0, |m, l| m | 1 << l);
+    let same = super::map::lanes(mask).filter(|&l| entry(cx, l) == Some(target)).fold(0, |m, l| m | 1 << l);
     if same != cx.mask {
         cx.owe(meet);
         let (others, pc) = (cx.mask & !same, cx.pc);

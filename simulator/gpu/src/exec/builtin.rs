@@ -1,7 +1,8 @@
 //! The routines that the driver provides to device code.
 
-use super::context::{Context, Flow, lanes};
+use super::context::{Context, Flow};
 use super::load_store::{READ, note_ordering, space};
+use super::map::lanes;
 use super::report::Caller;
 use crate::Actor;
 use crate::fault::FaultKind;
@@ -28,7 +29,7 @@ pub(crate) fn call(cx: &mut Context<'_>, builtin: Builtin, site: &CallSite, mask
         match result {
             Ok(value) => {
                 if let Some(word) = site.results.first() {
-                    cx.register::<u64>(Slot::frame(word.at as usize))[lane] = value;
+                    cx.write_one(Slot::frame(word.at as usize), 1 << lane, value);
                 }
             }
             Err(fault) => return fault,

@@ -1,8 +1,9 @@
 //! Calls, direct and through registers.
 
 use super::builtin;
-use super::context::{Context, Flow, lanes};
+use super::context::{Context, Flow};
 use super::frames::CALL_OVERHEAD;
+use super::map::lanes;
 use crate::fault::FaultKind;
 use crate::ir::{CODE_STEP, Inst};
 
@@ -11,8 +12,8 @@ impl Context<'_> {
     pub fn enter(&mut self, frame: u32) {
         self.frame_index = frame;
         self.frame = self.warp.frames.registers(frame);
-        self.function = self.warp.frames[frame].function;
-        self.constants = self.grid.program().functions[self.function as usize].constants.as_ptr().cast();
+        (self.function, self.everyone) = (self.warp.frames[frame].function, self.warp.frames[frame].entered);
+        self.constants = self.grid.program().functions[self.function as usize].constants.first();
     }
 
     fn call(&mut self, function: u32, call: u32, mask: u32) -> Flow {

@@ -1,8 +1,9 @@
 //! The checks that only run when they are asked for, each an instruction in front of the access that it checks. They and the
 //! access run in one go: between them the warp does not lose its turn.
 
-use super::context::{Context, Flow, lanes};
+use super::context::{Context, Flow};
 use super::load_store::{ATOMIC, READ, WRITE};
+use super::map::lanes;
 use super::report;
 use crate::fault::FaultKind;
 use crate::ir::{Inst, SHARED_WINDOW, Slot};

@@ -74,6 +74,10 @@ impl Context<'_> {
 
     fn finish_set(&mut self, i: &Inst, mask: u32, bits: u32, yes: u32) -> Flow {
         let (bits, _) = self.combined(i, bits);
+        if bits & mask == mask || bits & mask == 0 {
+            self.write_one(i.d, mask, if bits & mask == 0 { 0 } else { yes });
+            return Flow::Next;
+        }
         let out: [u32; LANES] = std::array::from_fn(|l| if bits >> l & 1 == 1 { yes } else { 0 });
         self.write::<u32>(i.d, mask, &out);
         Flow::Next
@@ -156,6 +160,10 @@ pub(crate) fn select_widen(ty: Type, flush: bool) -> Option<Handler> {
 
 fn select_lanes<T: Lane>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     let p = cx.predicate(i.c) ^ i.imm as u32;
+    if p & mask == mask || p & mask == 0 {
+        let chosen = if p & mask == 0 { i.b } else { i.a };
+        return cx.map1(&Inst { a: chosen, ..*i }, mask, |value: T| value);
+    }
     let (a, b) = (cx.read::<T>(i.a), cx.read::<T>(i.b));
     let out = std::array::from_fn(|l| if p >> l & 1 == 1 { a[l] } else { b[l] });
     cx.write::<T>(i.d, mask, &out);

@@ -5,12 +5,13 @@
 
 use super::block::BlockState;
 use super::lane::Lane;
+use super::map::lanes;
+use super::registers::{mark, mark_distance};
 use super::warp::{Resume, VIEWS, Warp};
 use crate::fault::FaultKind;
-use crate::ir::{FULL, Guard, Inst, LANES, Slot};
+use crate::ir::{Guard, Inst, LANES, Slot};
 use crate::launch::Grid;
 use crate::mem::View;
-use std::array;
 
 /// What follows an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,10 +35,6 @@ pub(crate) struct Error {
     pub note: String,
 }
 
-/// Lanes computed at a time: so many results stay in the host's vector registers. A register of the program that is both source and
-/// destination has one slot, of which only the same lanes are overwritten that have been read.
-const CHUNK: usize = 8;
-
 /// A warp while it runs.
 pub(crate) struct Context<'a> {
     /// Registers of the current function.
@@ -48,6 +45,8 @@ pub(crate) struct Context<'a> {
     pub frame_index: u32,
     /// Index of the current function.
     pub function: u32,
+    /// Lanes that have entered the current frame: what no one of them has need not be kept.
+    pub everyone: u32,
     pub pc: u32,
     /// Lanes of the current split.
     pub mask: u32,
@@ -81,6 +80,7 @@ impl<'a> Context<'a> {
             constants: std::ptr::null(),
             frame_index: 0,
             function: 0,
+            everyone: 0,
             pc: 0,
             mask: 0,
             join: 0,
@@ -108,43 +108,143 @@ impl<'a> Context<'a> {
     fn holds(&self, slot: Slot, size: usize) -> bool {
         let function = &self.grid.program().functions[self.function as usize];
         let all = match slot.is_constant() {
-            true => size_of_val(&function.constants[..]),
+            true => function.constants.size(),
             false => function.frame_size as usize,
         };
         slot.offset() + size <= all
     }
 
-    /// A register or constant.
+    fn mark_address(&self, slot: Slot) -> *mut u8 {
+        debug_assert!(self.holds(slot, 1));
+        let base = if slot.is_constant() { self.constants } else { self.frame.cast_const() };
+        base.wrapping_sub(mark_distance(slot.offset())).cast_mut()
+    }
+
+    /// The [`mark`] of a register or constant.
     #[inline(always)]
-    pub fn read<T: Lane>(&self, slot: Slot) -> &[T::Slot; LANES] {
+    pub(super) fn mark(&self, slot: Slot) -> u8 {
+        // SAFETY: each register and constant has a mark, see `registers`.
+        unsafe { *self.mark_address(slot) }
+    }
+
+    #[inline(always)]
+    pub(super) fn set_mark(&mut self, slot: Slot, mark: u8) {
+        debug_assert!(!slot.is_constant() && self.holds(slot, 1));
+        // SAFETY: as above; `&mut self` makes the access the only one.
+        unsafe { *self.frame.sub(mark_distance(slot.bits() as usize)) = mark };
+    }
+
+    /// Whether all lanes are known to have one value of a register or constant.
+    #[inline(always)]
+    pub fn is_uniform(&self, slot: Slot) -> bool {
+        self.mark(slot) & mark::SAME != 0
+    }
+
+    /// Stores the value of a register for all lanes if only lane 0 has it, from now on at once.
+    #[inline(always)]
+    pub(super) fn spread(&self, slot: Slot) {
+        if self.mark(slot) & mark::FIRST != 0 {
+            self.spread_first(slot);
+        }
+    }
+
+    #[inline(never)]
+    fn spread_first(&self, slot: Slot) {
+        debug_assert!(!slot.is_constant());
+        // SAFETY: the module's invariant. No reference to the lanes lives: who gives one out spreads the value first, and what writes lane 0
+        // alone takes `&mut self`. No other thread uses the frame.
+        unsafe {
+            let register = self.frame.add(slot.offset());
+            if self.mark(slot) & mark::WIDE != 0 {
+                let lanes = register.cast::<[u64; LANES]>();
+                *lanes = [(*lanes)[0]; LANES];
+            } else {
+                let lanes = register.cast::<[u32; LANES]>();
+                *lanes = [(*lanes)[0]; LANES];
+            }
+            *self.mark_address(slot) = mark::SAME | mark::ALL;
+        }
+    }
+
+    /// What is stored of a register or constant: lane 0, and the others if it has been spread.
+    #[inline(always)]
+    pub(super) fn stored<T: Lane>(&self, slot: Slot) -> &[T::Slot; LANES] {
         debug_assert!(self.holds(slot, size_of::<[T::Slot; LANES]>()));
         // SAFETY: the module's invariant. Nothing writes the frame while the reference lives: `write` takes `&mut self`.
         unsafe { &*self.address(slot).cast() }
     }
 
+    /// Where a register is stored.
+    #[inline(always)]
+    pub(super) fn stored_mut<T: Lane>(&mut self, slot: Slot) -> &mut [T::Slot; LANES] {
+        debug_assert!(!slot.is_constant() && self.holds(slot, size_of::<[T::Slot; LANES]>()));
+        // SAFETY: the module's invariant; `&mut self` makes the reference the only one.
+        unsafe { &mut *self.frame.add(slot.bits() as usize).cast() }
+    }
+
+    /// A register or constant.
+    #[inline(always)]
+    pub fn read<T: Lane>(&self, slot: Slot) -> &[T::Slot; LANES] {
+        self.spread(slot);
+        self.stored::<T>(slot)
+    }
+
+    /// Lane 0 of a register or constant: all of one that is uniform.
+    #[inline(always)]
+    pub fn first<T: Lane>(&self, slot: Slot) -> T {
+        T::get(self.stored::<T>(slot)[0])
+    }
+
     /// One lane of a register or constant.
     #[inline(always)]
     pub fn lane<T: Lane>(&self, slot: Slot, lane: usize) -> T {
-        T::get(self.read::<T>(slot)[lane])
+        let lane = if self.is_uniform(slot) { 0 } else { lane };
+        T::get(self.stored::<T>(slot)[lane])
     }
 
-    /// A register.
+    /// A register, to change some lanes of it.
     #[inline(always)]
     pub fn register<T: Lane>(&mut self, slot: Slot) -> &mut [T::Slot; LANES] {
-        debug_assert!(!slot.is_constant() && self.holds(slot, size_of::<[T::Slot; LANES]>()));
-        // SAFETY: the module's invariant; `&mut self` makes the reference the only one.
-        unsafe { &mut *self.frame.add(slot.offset()).cast() }
+        self.spread(slot);
+        self.set_mark(slot, mark::OWN);
+        self.stored_mut::<T>(slot)
     }
 
     /// Stores into the lanes of `mask`.
     #[inline(always)]
     pub fn write<T: Lane>(&mut self, slot: Slot, mask: u32, values: &[T::Slot; LANES]) {
-        let register = self.register::<T>(slot);
-        if mask == FULL {
-            *register = *values;
+        if mask == self.everyone {
+            self.set_mark(slot, mark::OWN);
+            *self.stored_mut::<T>(slot) = *values;
         } else {
+            let register = self.register::<T>(slot);
             for lane in lanes(mask) {
                 register[lane] = values[lane];
+            }
+        }
+    }
+
+    /// Stores one value for all lanes.
+    #[inline(always)]
+    pub(super) fn write_first<T: Lane>(&mut self, slot: Slot, value: T) {
+        if self.mark(slot) & mark::ALL != 0 {
+            *self.stored_mut::<T>(slot) = [value.put(); LANES];
+            return;
+        }
+        self.stored_mut::<T>(slot)[0] = value.put();
+        let wide = if size_of::<T::Slot>() == 8 { mark::WIDE } else { 0 };
+        self.set_mark(slot, mark::SAME | mark::FIRST | wide);
+    }
+
+    /// Stores one value into the lanes of `mask`.
+    #[inline(always)]
+    pub fn write_one<T: Lane>(&mut self, slot: Slot, mask: u32, value: T) {
+        if mask == self.everyone {
+            self.write_first(slot, value);
+        } else {
+            let register = self.register::<T>(slot);
+            for lane in lanes(mask) {
+                register[lane] = value.put();
             }
         }
     }
@@ -172,77 +272,6 @@ impl<'a> Context<'a> {
         self.mask & (self.predicate(guard.slot) ^ guard.flip)
     }
 
-    /// `d = f(a)`, lane by lane.
-    #[inline(always)]
-    pub fn map1<A: Lane, D: Lane>(&mut self, i: &Inst, mask: u32, f: impl Fn(A) -> D) -> Flow {
-        if mask == FULL {
-            for at in (0..LANES).step_by(CHUNK) {
-                let a = self.read::<A>(i.a);
-                let out: [_; CHUNK] = array::from_fn(|l| f(A::get(a[at + l])).put());
-                self.register::<D>(i.d)[at..at + CHUNK].copy_from_slice(&out);
-            }
-        } else {
-            for l in lanes(mask) {
-                let value = f(self.lane(i.a, l));
-                self.register::<D>(i.d)[l] = value.put();
-            }
-        }
-        Flow::Next
-    }
-
-    /// `d = f(a, b)`, lane by lane.
-    #[inline(always)]
-    pub fn map2<A: Lane, B: Lane, D: Lane>(&mut self, i: &Inst, mask: u32, f: impl Fn(A, B) -> D) -> Flow {
-        if mask == FULL {
-            for at in (0..LANES).step_by(CHUNK) {
-                let (a, b) = (self.read::<A>(i.a), self.read::<B>(i.b));
-                let out: [_; CHUNK] = array::from_fn(|l| f(A::get(a[at + l]), B::get(b[at + l])).put());
-                self.register::<D>(i.d)[at..at + CHUNK].copy_from_slice(&out);
-            }
-        } else {
-            for l in lanes(mask) {
-                let value = f(self.lane(i.a, l), self.lane(i.b, l));
-                self.register::<D>(i.d)[l] = value.put();
-            }
-        }
-        Flow::Next
-    }
-
-    /// `d = f(a, b, c)`, lane by lane.
-    #[inline(always)]
-    pub fn map3<A: Lane, B: Lane, C: Lane, D: Lane>(
-        &mut self,
-        i: &Inst,
-        mask: u32,
-        f: impl Fn(A, B, C) -> D,
-    ) -> Flow {
-        if mask == FULL {
-            for at in (0..LANES).step_by(CHUNK) {
-                let (a, b, c) = (self.read::<A>(i.a), self.read::<B>(i.b), self.read::<C>(i.c));
-                let out: [_; CHUNK] =
-                    array::from_fn(|l| f(A::get(a[at + l]), B::get(b[at + l]), C::get(c[at + l])).put());
-                self.register::<D>(i.d)[at..at + CHUNK].copy_from_slice(&out);
-            }
-        } else {
-            for l in lanes(mask) {
-                let value = f(self.lane(i.a, l), self.lane(i.b, l), self.lane(i.c, l));
-                self.register::<D>(i.d)[l] = value.put();
-            }
-        }
-        Flow::Next
-    }
-
-    /// The bits of `f(a, b)`, for the lanes of `mask` at least.
-    #[inline(always)]
-    pub fn test2<A: Lane>(&self, i: &Inst, mask: u32, f: impl Fn(A, A) -> bool) -> u32 {
-        let (a, b) = (self.read::<A>(i.a), self.read::<A>(i.b));
-        if mask == FULL {
-            bits(array::from_fn(|l| f(A::get(a[l]), A::get(b[l]))))
-        } else {
-            lanes(mask).fold(0, |all, l| all | u32::from(f(A::get(a[l]), A::get(b[l]))) << l)
-        }
-    }
-
     /// Reports that `lane` did something it may not.
     #[cold]
     pub fn fail(&mut self, kind: FaultKind, lane: usize, note: impl Into<String>) -> Flow {
@@ -266,29 +295,4 @@ impl<'a> Context<'a> {
         let address = std::ptr::from_ref(i) as usize / size_of::<Inst>();
         &mut self.warp.views[address % VIEWS]
     }
-}
-
-/// The mask of the lanes that are `true`.
-#[inline(always)]
-pub(crate) fn bits(flags: [bool; LANES]) -> u32 {
-    let mut mask = 0;
-    for first in (0..LANES).step_by(8) {
-        // The product's top byte gets bit 0 of byte `k` as its bit `k`.
-        let bytes = u64::from_le_bytes(array::from_fn(|k| flags[first + k].into()));
-        mask |= (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) << first;
-    }
-    mask as u32
-}
-
-/// The lanes of a mask, ascending.
-#[inline(always)]
-pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        (rest != 0).then(|| {
-            let lane = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            lane
-        })
-    })
 }

@@ -1,8 +1,9 @@
 //! `cvt`.
 
 use super::alu::routine;
-use super::context::{Context, Flow, lanes};
+use super::context::{Context, Flow};
 use super::half;
+use super::load_store::Truncated;
 use crate::ir::{Handler, Inst};
 use boomerang_ptx::types::{Modifiers, Rounding, Type};
 use std::cmp::Ordering;
@@ -271,18 +272,9 @@ fn input(ty: Type, bits: u64, flush: bool) -> Value {
 }
 
 /// Any conversion.
-fn general<const WIDE_FROM: bool, const WIDE_TO: bool>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+fn general<A: Truncated, D: Truncated>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     let conversion = Conversion::decode(i.imm);
-    for lane in lanes(mask) {
-        let bits = if WIDE_FROM { cx.lane::<u64>(i.a, lane) } else { cx.lane::<u32>(i.a, lane).into() };
-        let result = conversion.apply(input(conversion.from, bits, conversion.flush));
-        if WIDE_TO {
-            cx.register::<u64>(i.d)[lane] = result;
-        } else {
-            cx.register::<u32>(i.d)[lane] = result as u32;
-        }
-    }
-    Flow::Next
+    cx.map1(i, mask, |a: A| D::truncate(conversion.apply(input(conversion.from, a.bits(), conversion.flush))))
 }
 
 /// The routine of a conversion, and its `imm`.
@@ -301,10 +293,10 @@ pub(crate) fn select(to: Type, from: Type, m: &Modifiers) -> Option<(Handler, u6
     };
     let imm = conversion.encode()?;
     let run: Handler = match (from.size() == 8, to.size() == 8) {
-        (false, false) => general::<false, false>,
-        (false, true) => general::<false, true>,
-        (true, false) => general::<true, false>,
-        (true, true) => general::<true, true>,
+        (false, false) => general::<u32, u32>,
+        (false, true) => general::<u32, u64>,
+        (true, false) => general::<u64, u32>,
+        (true, true) => general::<u64, u64>,
     };
     Some((run, imm))
 }

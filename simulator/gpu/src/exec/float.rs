@@ -298,7 +298,7 @@ pub(crate) fn select_test(ty: Type, m: &Modifiers) -> Option<Handler> {
                 let test: fn($t) -> bool = $f;
                 let a = cx.read::<$t>(i.a);
                 let bits =
-                    super::context::lanes(mask).fold(0, |all, l| all | u32::from(test(<$t>::get(a[l]))) << l);
+                    super::map::lanes(mask).fold(0, |all, l| all | u32::from(test(<$t>::get(a[l]))) << l);
                 cx.write_predicate(i.d, mask, bits);
                 Flow::Next
             }

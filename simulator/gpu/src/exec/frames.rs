@@ -1,15 +1,15 @@
 //! The activations of functions by a warp, with their registers.
 
-use super::context::lanes;
-use crate::ir::{FULL, LANES, Line, NONE, Program, Words};
-use std::cell::RefCell;
+use super::map::lanes;
+use super::registers::{Registers, WORD};
+use crate::ir::{LANES, NONE, Program, Words};
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
 /// An activation.
 pub(crate) struct Frame {
     pub function: u32,
-    registers: Box<[Line]>,
+    registers: Registers,
     /// The frame it was called from; [`NONE`] for a kernel.
     pub caller: u32,
     /// Where lanes go on in the caller.
@@ -18,7 +18,9 @@ pub(crate) struct Frame {
     call: u32,
     /// The join that the lanes owe in the caller.
     pub join: u32,
-    /// Lanes that have entered and neither returned nor exited.
+    /// Lanes that have entered.
+    pub entered: u32,
+    /// Those that have entered and neither returned nor exited.
     pub inside: u32,
     /// Lanes that have returned and wait for the others.
     pub returned: u32,
@@ -70,7 +72,7 @@ impl Frames {
     /// With the activation of a kernel by the lanes `mask`.
     pub fn new(program: Arc<Program>, kernel: u32, mask: u32) -> Frames {
         let code = &program.functions[kernel as usize];
-        let registers = take(code.frame_size);
+        let registers = Registers::take(code.frame_size);
         let first = Frame {
             function: kernel,
             registers,
@@ -78,6 +80,7 @@ impl Frames {
             return_pc: 0,
             call: 0,
             join: NONE,
+            entered: mask,
             inside: mask,
             returned: 0,
             local_base: program.static_local,
@@ -99,11 +102,11 @@ impl Frames {
     ) -> u32 {
         let program = self.program.clone();
         let callee = &program.functions[function as usize];
-        let from = &self[caller];
+        let from = &mut self[caller];
         let code = &program.functions[from.function as usize];
-        let mut registers = take(callee.frame_size);
+        let mut registers = Registers::take(callee.frame_size);
         for (from_byte, to_byte) in places(&code.calls[call as usize].arguments, callee.parameter_words) {
-            copy_word(&from.registers, from_byte, &mut registers, to_byte);
+            registers.copy_word(to_byte, &mut from.registers, from_byte, mask, true);
         }
         let local_base = from.top(mask) + CALL_OVERHEAD;
         let frame = Frame {
@@ -113,6 +116,7 @@ impl Frames {
             return_pc,
             call,
             join,
+            entered: mask,
             inside: mask,
             returned: 0,
             local_base,
@@ -133,7 +137,7 @@ impl Frames {
 
     /// Ends an activation.
     pub fn pop(&mut self, index: u32) {
-        give(std::mem::take(&mut self[index].registers));
+        std::mem::take(&mut self[index].registers).give();
         self[index].returned = 0;
         self.free.push(index);
     }
@@ -145,16 +149,18 @@ impl Frames {
         let callee = &program.functions[function as usize];
         let first = callee.parameter_words as usize * WORD;
         let code = &program.functions[self[caller].function as usize];
-        let registers = std::mem::take(&mut self[index].registers);
+        let mut registers = std::mem::take(&mut self[index].registers);
+        let to = &mut self.frames[caller as usize];
         for (to_byte, from_byte) in places(&code.calls[call as usize].results, callee.result_words) {
-            copy_lanes(&registers, first + from_byte, &mut self[caller].registers, to_byte, mask);
+            let all = mask == to.entered;
+            to.registers.copy_word(to_byte, &mut registers, first + from_byte, mask, all);
         }
         self[index].registers = registers;
     }
 
     /// The registers of an activation.
     pub fn registers(&mut self, index: u32) -> *mut u8 {
-        self[index].registers.as_mut_ptr().cast()
+        self[index].registers.first_mut()
     }
 
     /// The indices of all activations, ended ones included.
@@ -166,7 +172,7 @@ impl Frames {
 impl Drop for Frames {
     fn drop(&mut self) {
         for frame in &mut self.frames {
-            give(std::mem::take(&mut frame.registers));
+            std::mem::take(&mut frame.registers).give();
         }
     }
 }
@@ -175,49 +181,4 @@ impl Drop for Frames {
 fn places(words: &[Words], count: u32) -> impl Iterator<Item = (usize, usize)> {
     let each = words.iter().flat_map(|w| (0..w.count as usize).map(|n| w.at as usize + n * WORD));
     each.take(count as usize).enumerate().map(|(word, at)| (at, word * WORD))
-}
-
-/// Bytes of a word of all lanes.
-pub(crate) const WORD: usize = 8 * LANES;
-/// [`Line`]s of such a word.
-const WORD_LINES: usize = WORD / size_of::<Line>();
-
-fn copy_word(from: &[Line], from_byte: usize, to: &mut [Line], to_byte: usize) {
-    let (from_line, to_line) = (from_byte / size_of::<Line>(), to_byte / size_of::<Line>());
-    to[to_line..to_line + WORD_LINES].copy_from_slice(&from[from_line..from_line + WORD_LINES]);
-}
-
-fn copy_lanes(from: &[Line], from_byte: usize, to: &mut [Line], to_byte: usize, mask: u32) {
-    if mask == FULL {
-        return copy_word(from, from_byte, to, to_byte);
-    }
-    let (from_line, to_line) = (from_byte / size_of::<Line>(), to_byte / size_of::<Line>());
-    for lane in lanes(mask) {
-        to[to_line + lane / 8].0[lane % 8] = from[from_line + lane / 8].0[lane % 8];
-    }
-}
-
-/// Register memory kept for reuse by each thread, by the logarithm of its size; so a call allocates nothing.
-const KEPT: usize = 64;
-
-thread_local! {
-    static POOL: RefCell<[Vec<Box<[Line]>>; 32]> = const { RefCell::new([const { Vec::new() }; 32]) };
-}
-
-fn take(bytes: u32) -> Box<[Line]> {
-    let lines = (bytes as usize / size_of::<Line>()).max(1).next_power_of_two();
-    let kept = POOL.with_borrow_mut(|pool| pool[lines.trailing_zeros() as usize].pop());
-    kept.unwrap_or_else(|| vec![Line([0; 8]); lines].into_boxed_slice())
-}
-
-fn give(registers: Box<[Line]>) {
-    if registers.is_empty() {
-        return;
-    }
-    POOL.with_borrow_mut(|pool| {
-        let kept = &mut pool[registers.len().trailing_zeros() as usize];
-        if kept.len() < KEPT {
-            kept.push(registers);
-        }
-    });
 }

@@ -1,7 +1,8 @@
 //! Warp-wide instructions: the lanes that a member mask names wait for each other, then exchange values.
 
-use super::context::{Context, Flow, bits, lanes};
+use super::context::{Context, Flow};
 use super::lane::Lane;
+use super::map::{bits, lanes};
 use super::warp::{Gathered, Resume, State};
 use crate::ir::{FULL, Inst, LANES};
 use boomerang_ptx::types::{AtomicOp, Shuffle, Type};
@@ -51,6 +52,12 @@ impl Context<'_> {
         matches!(self.resume, Resume::Fresh) && members & self.warp.live & !mask == 0
     }
 
+    /// Whether all lanes have one value of a 32-bit register.
+    fn alike(&self, slot: crate::ir::Slot) -> bool {
+        let differ = |lanes: &[u32; LANES]| lanes.iter().fold(0, |differ, lane| differ | lane ^ lanes[0]);
+        self.is_uniform(slot) || differ(self.read::<u32>(slot)) == 0
+    }
+
     /// The values of a 32-bit register.
     fn values32(&self, i: &Inst) -> [u64; LANES] {
         self.read::<u32>(i.a).map(u64::from)
@@ -90,23 +97,25 @@ fn shuffle_source(kind: Shuffle, lane: u32, b: u32, c: u32) -> (u32, bool) {
 #[inline(always)]
 fn shuffle(cx: &mut Context<'_>, i: &Inst, mask: u32, members: u32, kind: Shuffle) -> Flow {
     let (predicate, _) = i.pair();
-    let values: [u32; LANES] = if cx.complete(members, mask) {
-        *cx.read::<u32>(i.a)
+    let gathered = if cx.complete(members, mask) {
+        None
     } else {
         let values = cx.values32(i);
         let Some(Gathering { values, .. }) = cx.gather(members, mask, values) else { return Flow::Switch };
-        values.map(|value| value as u32)
+        Some(values.map(|value| value as u32))
     };
-    let (b, c) = (cx.read::<u32>(i.b), cx.read::<u32>(i.c));
-    let (source, whole) = (b[0], c[0]);
-    if kind == Shuffle::Idx && whole & 0x1f1f == 31 && b.iter().zip(c).all(|pair| pair == (&source, &whole)) {
+    if kind == Shuffle::Idx && cx.alike(i.b) && cx.alike(i.c) && cx.first::<u32>(i.c) & 0x1f1f == 31 {
         // All lanes get one lane's value: what GCC's code does behind everything that it has one lane do.
-        cx.write::<u32>(i.d, mask, &[values[source as usize % LANES]; LANES]);
+        let source = cx.first::<u32>(i.b) as usize % LANES;
+        let value = gathered.map_or_else(|| cx.lane(i.a, source), |values| values[source]);
+        cx.write_one::<u32>(i.d, mask, value);
         if predicate != 0 {
             cx.write_predicate(crate::ir::Slot::frame(predicate as usize), mask, FULL);
         }
         return Flow::Next;
     }
+    let values = gathered.unwrap_or_else(|| *cx.read::<u32>(i.a));
+    let (b, c) = (cx.read::<u32>(i.b), cx.read::<u32>(i.c));
     let (mut out, mut inside) = ([0; LANES], [false; LANES]);
     for lane in 0..LANES {
         let (source, valid) = shuffle_source(kind, lane as u32, b[lane], c[lane]);
@@ -176,13 +185,13 @@ pub(crate) fn vote_uni(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
 /// `vote.ballot`: register `d` gets the lanes in which `a` holds.
 pub(crate) fn ballot(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     let Some((_, yes)) = poll(cx, i, mask) else { return Flow::Switch };
-    cx.write::<u32>(i.d, mask, &[yes; LANES]);
+    cx.write_one(i.d, mask, yes);
     Flow::Next
 }
 
 /// `activemask`.
 pub(crate) fn active_mask(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
-    cx.write::<u32>(i.d, mask, &[mask; LANES]);
+    cx.write_one(i.d, mask, mask);
     Flow::Next
 }
 
@@ -191,7 +200,7 @@ pub(crate) fn elect(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     let members = cx.members(i.a, mask);
     let Some(Gathering { lanes, .. }) = cx.gather(members, mask, [0; LANES]) else { return Flow::Switch };
     let leader = lanes.trailing_zeros();
-    cx.write::<u32>(i.d, mask, &[leader; LANES]);
+    cx.write_one(i.d, mask, leader);
     cx.write_predicate(crate::ir::Slot::frame(i.pair().0 as usize), mask, 1 << leader);
     Flow::Next
 }
@@ -243,7 +252,7 @@ fn redux(cx: &mut Context<'_>, i: &Inst, mask: u32, f: impl Fn(u32, u32) -> u32)
         return Flow::Switch;
     };
     let total = lanes(here).map(|l| values[l] as u32).reduce(f).expect("a lane executes it");
-    cx.write::<u32>(i.d, mask, &[total; LANES]);
+    cx.write_one(i.d, mask, total);
     Flow::Next
 }
 

@@ -1,9 +1,11 @@
 //! Loads, stores, fences, and the check that every access passes.
 
-use super::context::{Context, Error, Flow, lanes};
+use super::context::{Context, Error, Flow};
 use super::lane::Lane;
+use super::map::lanes;
 use crate::fault::FaultKind;
 use crate::ir::{CODE_WINDOW, FULL, Inst, LANES, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use crate::mem::View;
 use boomerang_ptx::types::Space;
 use std::sync::atomic::{self, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -86,6 +88,42 @@ impl Context<'_> {
         found.ok_or_else(|| self.refuse(FaultKind::IllegalAddress, lane, addr, size, what))
     }
 
+    /// Whether the lanes of `mask`, of which one accesses `address`, all access that place, so that one access is all.
+    #[inline(always)]
+    fn is_one_place<const SPACE: u8>(&self, i: &Inst, mask: u32, address: u64) -> bool {
+        let alike = || {
+            let bases = self.read::<u64>(i.a);
+            mask == FULL && bases.iter().fold(0, |differ, base| differ | base ^ bases[0]) == 0
+        };
+        SPACE != space::LOCAL && address >> 48 << 48 != LOCAL_WINDOW && (self.is_uniform(i.a) || alike())
+    }
+
+    /// What to add to the addresses of all lanes for the simulator's, if none needs more than one look: they are aligned and, with the
+    /// `size` bytes behind, in the allocation that the instruction found last.
+    #[inline(always)]
+    fn reach<const SPACE: u8>(
+        &mut self,
+        i: &Inst,
+        bases: &[u64; LANES],
+        size: u64,
+        align: u64,
+    ) -> Option<u64> {
+        let View { low, high, delta } = match SPACE {
+            space::GENERIC => *self.view_slot(i),
+            space::SHARED => self.block.shared_view(),
+            _ => return None,
+        };
+        let last = high.checked_sub(size)?;
+        // All in one pass: a difference that is negative, as ends of allocations are far below 2^63, and bits that an alignment forbids.
+        let (mut outside, mut bits) = (0, 0);
+        for base in bases {
+            let addr = base.wrapping_add(i.imm);
+            outside |= addr.wrapping_sub(low) | last.wrapping_sub(addr);
+            bits |= addr;
+        }
+        (outside >> 63 == 0 && bits & (align - 1) == 0).then_some(delta.wrapping_add(i.imm))
+    }
+
     #[inline(never)]
     fn find(&mut self, i: &Inst, lane: usize, addr: u64, size: u64, what: &str) -> Option<*mut u8> {
         match addr >> 48 << 48 {
@@ -93,7 +131,10 @@ impl Context<'_> {
             LOCAL_WINDOW => self.local_pointer(lane, addr - LOCAL_WINDOW, size),
             PARAM_WINDOW => self.grid.param_pointer(addr - PARAM_WINDOW, size).filter(|_| what == READ),
             0 => {
-                let view = self.grid.view(addr)?;
+                // Often another instruction has found it.
+                let known =
+                    self.warp.views.iter().find(|view| (view.low..view.high).contains(&addr)).copied();
+                let view = known.or_else(|| self.grid.view(addr))?;
                 *self.view_slot(i) = view;
                 // An aligned read that begins inside may end behind, as no page ends there: string functions read whole words.
                 let inside = addr.checked_add(size)? <= view.high || what == READ && addr % size == 0;
@@ -163,43 +204,44 @@ impl Context<'_> {
     }
 }
 
-/// Whether all lanes are here and access one place, which the loops over lanes need not find out lane by lane.
-#[inline(always)]
-fn shared_by_all<const SPACE: u8>(bases: &[u64; LANES], offset: u64, mask: u32) -> bool {
-    let first = bases[0];
-    mask == FULL
-        && SPACE != space::LOCAL
-        && first.wrapping_add(offset) >> 48 << 48 != LOCAL_WINDOW
-        && bases.iter().fold(0, |differ, base| differ | base ^ first) == 0
-}
-
 /// `ld`: `d` gets what is at `a` + `imm`; `c`'s bits are the alignment.
 ///
 /// Lanes in a row with one address share one access, as on hardware: code whose lanes run in lockstep relies on all seeing the same value.
 pub(crate) fn load<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     cx.refresh_views();
-    let bases = cx.read::<u64>(i.a);
-    let align = u64::from(i.c.bits());
+    let (size, align) = (size_of::<T>() as u64, u64::from(i.c.bits()));
     let first = mask.trailing_zeros() as usize;
-    let (address, shared) = (bases[first].wrapping_add(i.imm), shared_by_all::<SPACE>(bases, i.imm, mask));
+    let address = cx.lane::<u64>(i.a, first).wrapping_add(i.imm);
     cx.watched = address;
-    if shared {
-        return match cx.translate::<SPACE>(i, first, address, size_of::<T>() as u64, align, READ) {
+    if cx.is_one_place::<SPACE>(i, mask, address) {
+        return match cx.translate::<SPACE>(i, first, address, size, align, READ) {
             Ok(at) => {
                 // SAFETY: `translate` checked the address and its alignment.
                 let value = unsafe { T::load(at) };
-                *cx.register::<T>(i.d) = [value.put(); LANES];
+                cx.write_one(i.d, mask, value);
                 Flow::Next
             }
             Err(fault) => fault,
         };
     }
     let bases = *cx.read::<u64>(i.a);
+    if let Some(delta) = (mask == FULL).then(|| cx.reach::<SPACE>(i, &bases, size, align)).flatten() {
+        let (mut out, mut value) = ([T::Slot::default(); LANES], T::Slot::default());
+        for lane in 0..LANES {
+            if lane == 0 || bases[lane] != bases[lane - 1] {
+                // SAFETY: `reach` checked the address and its alignment.
+                value = unsafe { T::load(bases[lane].wrapping_add(delta) as *mut u8) }.put();
+            }
+            out[lane] = value;
+        }
+        cx.write::<T>(i.d, FULL, &out);
+        return Flow::Next;
+    }
     let (mut last, mut value) = (!bases[first], None);
     for lane in lanes(mask) {
         if bases[lane] != last || SPACE == space::LOCAL {
             let addr = bases[lane].wrapping_add(i.imm);
-            match cx.translate::<SPACE>(i, lane, addr, size_of::<T>() as u64, align, READ) {
+            match cx.translate::<SPACE>(i, lane, addr, size, align, READ) {
                 // SAFETY: `translate` checked the address and its alignment.
                 Ok(at) => value = Some(unsafe { T::load(at) }),
                 Err(fault) => return fault,
@@ -216,9 +258,21 @@ pub(crate) fn load<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, m
 pub(crate) fn store<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     cx.refresh_views();
     cx.effects += 1;
-    let align = u64::from(i.c.bits());
-    let mut rest =
-        if shared_by_all::<SPACE>(cx.read::<u64>(i.a), i.imm, mask) { 1 << (LANES - 1) } else { mask };
+    let (size, align) = (size_of::<T>() as u64, u64::from(i.c.bits()));
+    let last = LANES - 1 - mask.leading_zeros() as usize;
+    let address = cx.lane::<u64>(i.a, last).wrapping_add(i.imm);
+    let mut rest = if cx.is_one_place::<SPACE>(i, mask, address) { 1 << last } else { mask };
+    let bases = (rest == FULL).then(|| *cx.read::<u64>(i.a));
+    if let Some((bases, delta)) = bases.and_then(|b| Some((b, cx.reach::<SPACE>(i, &b, size, align)?))) {
+        let values = cx.read::<T>(i.b);
+        for lane in 0..LANES {
+            if lane == LANES - 1 || bases[lane] != bases[lane + 1] {
+                // SAFETY: `reach` checked the address and its alignment.
+                unsafe { T::get(values[lane]).store(bases[lane].wrapping_add(delta) as *mut u8) };
+            }
+        }
+        return Flow::Next;
+    }
     while rest != 0 {
         let lane = rest.trailing_zeros() as usize;
         rest &= rest - 1;
@@ -229,7 +283,7 @@ pub(crate) fn store<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, 
             continue;
         }
         let value = cx.lane::<T>(i.b, lane);
-        match cx.translate::<SPACE>(i, lane, addr, size_of::<T>() as u64, align, WRITE) {
+        match cx.translate::<SPACE>(i, lane, addr, size, align, WRITE) {
             // SAFETY: `translate` checked the address and its alignment.
             Ok(at) => unsafe { value.store(at) },
             Err(fault) => return fault,
@@ -349,53 +403,5 @@ pub(crate) fn fence_acquire_release(cx: &mut Context<'_>, _: &Inst, _: u32) -> F
 /// Marks a relaxed or volatile access: it orders nothing, but whoever does only such things is waiting for someone.
 pub(crate) fn note_ordering(cx: &mut Context<'_>, _: &Inst, _: u32) -> Flow {
     cx.orderings += 1;
-    Flow::Next
-}
-
-/// `d` gets the local address of the frame's variable at `imm`, plus the window `a`.
-pub(crate) fn local_address(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
-    let window = cx.lane::<u64>(i.a, 0);
-    let base = u64::from(cx.warp.frames[cx.frame_index].local_base);
-    cx.write::<u64>(i.d, mask, &[window + base.wrapping_add(i.imm); LANES]);
-    Flow::Next
-}
-
-/// `alloca`: `d` gets the local address of `a` bytes more of the frame, aligned to `imm`.
-pub(crate) fn alloca(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
-    for lane in lanes(mask) {
-        let size = cx.lane::<u64>(i.a, lane);
-        let limit = u64::from(cx.grid.local_size());
-        let top = &mut cx.warp.frames[cx.frame_index].tops()[lane];
-        let at = u64::from(*top).next_multiple_of(i.imm);
-        let end = at.saturating_add(size).saturating_add(15) & !15;
-        if end > limit {
-            let note = format!("alloca of {size} bytes, a thread has {limit} of stack");
-            return cx.fail(FaultKind::StackOverflow, lane, note);
-        }
-        *top = end as u32;
-        cx.register::<u64>(i.d)[lane] = at;
-    }
-    Flow::Next
-}
-
-/// `stacksave`: `d` gets the end of the frame's variables.
-pub(crate) fn stack_save(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
-    let tops = cx.warp.frames[cx.frame_index].tops().map(u64::from);
-    cx.write::<u64>(i.d, mask, &tops);
-    Flow::Next
-}
-
-/// `stackrestore`: frees what was allocated since the save of `a`.
-pub(crate) fn stack_restore(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
-    for lane in lanes(mask) {
-        let saved = cx.lane::<u64>(i.a, lane);
-        let frame = &mut cx.warp.frames[cx.frame_index];
-        let kept = u64::from(frame.local_top)..=u64::from(frame.tops()[lane]);
-        if !kept.contains(&saved) {
-            let note = "stackrestore of what stacksave did not give in this call";
-            return cx.fail(FaultKind::IllegalInstruction, lane, note);
-        }
-        frame.tops()[lane] = saved as u32;
-    }
     Flow::Next
 }

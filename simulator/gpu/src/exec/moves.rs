@@ -61,12 +61,8 @@ pub(crate) fn select_part(from: u32, to: u32) -> Option<Handler> {
 fn put<A: Truncated, D: Truncated>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     let shift = i.imm;
     let field = (u64::MAX >> (64 - 8 * size_of::<A>())) << shift;
-    for lane in super::context::lanes(mask) {
-        let part = cx.lane::<A>(i.a, lane).bits() << shift;
-        let old = D::get(cx.register::<D>(i.d)[lane]).bits();
-        cx.register::<D>(i.d)[lane] = D::truncate(old & !field | part).put();
-    }
-    Flow::Next
+    let update = Inst { b: i.d, ..*i };
+    cx.map2(&update, mask, |part: A, old: D| D::truncate(old.bits() & !field | part.bits() << shift))
 }
 
 /// The routine that puts `from` bytes into a value of `to`.
@@ -87,7 +83,7 @@ pub(crate) fn select_put(from: u32, to: u32) -> Option<Handler> {
 pub(crate) fn is_in_space(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     let window = i.imm;
     let a = cx.read::<u64>(i.a);
-    let bits = super::context::lanes(mask).fold(0, |all, l| all | u32::from(a[l] >> 48 << 48 == window) << l);
+    let bits = super::map::lanes(mask).fold(0, |all, l| all | u32::from(a[l] >> 48 << 48 == window) << l);
     cx.write_predicate(i.d, mask, bits);
     Flow::Next
 }

@@ -7,8 +7,16 @@ use boomerang_ptx::types::{Axis, SpecialRegister};
 use std::array;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// A routine that gives every lane the value of an expression.
+/// A routine that gives all lanes the value of an expression.
 macro_rules! give {
+    ($t:ty, |$cx:ident| $f:expr) => {{
+        fn run($cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+            let value: $t = $f;
+            $cx.write_one(i.d, mask, value);
+            Flow::Next
+        }
+        Some(run as Handler)
+    }};
     ($t:ty, |$cx:ident, $lane:ident| $f:expr) => {{
         fn run($cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
             let out: [$t; LANES] = array::from_fn(|lane| {
@@ -34,7 +42,10 @@ fn nanoseconds() -> u64 {
 /// `%tid`.
 fn thread_index<const AXIS: usize>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     let index = cx.warp.thread_indices[AXIS];
-    cx.write::<u32>(i.d, mask, &index);
+    match index.iter().fold(0, |differ, other| differ | other ^ index[0]) {
+        0 => cx.write_one(i.d, mask, index[0]),
+        _ => cx.write::<u32>(i.d, mask, &index),
+    }
     Flow::Next
 }
 
@@ -44,9 +55,9 @@ pub(crate) fn select(register: SpecialRegister) -> Option<(Handler, bool)> {
     macro_rules! axis {
         ($axis:expr, |$cx:ident| $vector:expr) => {
             match $axis {
-                Axis::X => give!(u32, |$cx, _l| $vector[0]),
-                Axis::Y => give!(u32, |$cx, _l| $vector[1]),
-                Axis::Z => give!(u32, |$cx, _l| $vector[2]),
+                Axis::X => give!(u32, |$cx| $vector[0]),
+                Axis::Y => give!(u32, |$cx| $vector[1]),
+                Axis::Z => give!(u32, |$cx| $vector[2]),
             }
         };
     }
@@ -58,31 +69,31 @@ pub(crate) fn select(register: SpecialRegister) -> Option<(Handler, bool)> {
         Ctaid(axis) | Clusterid(axis) => axis!(axis, |cx| cx.block.index),
         Nctaid(axis) | Nclusterid(axis) => axis!(axis, |cx| cx.grid.grid),
         ClusterCtaid(_) | ClusterCtarank | IsExplicitCluster | Gridid | Pm(_) | Envreg(_) => {
-            give!(u32, |_cx, _l| 0)
+            give!(u32, |_cx| 0)
         }
-        ClusterNctaid(_) | ClusterNctarank => give!(u32, |_cx, _l| 1),
+        ClusterNctaid(_) | ClusterNctarank => give!(u32, |_cx| 1),
         Laneid => give!(u32, |_cx, lane| lane),
-        Warpid => give!(u32, |cx, _l| cx.warp.index),
-        Nwarpid => give!(u32, |_cx, _l| 64),
-        Smid => give!(u32, |cx, _l| cx.block.multiprocessor),
-        Nsmid => give!(u32, |cx, _l| cx.grid.multiprocessors()),
+        Warpid => give!(u32, |cx| cx.warp.index),
+        Nwarpid => give!(u32, |_cx| 64),
+        Smid => give!(u32, |cx| cx.block.multiprocessor),
+        Nsmid => give!(u32, |cx| cx.grid.multiprocessors()),
         LanemaskEq => give!(u32, |_cx, lane| 1 << lane),
         LanemaskLe => give!(u32, |_cx, lane| FULL >> (31 - lane)),
         LanemaskLt => give!(u32, |_cx, lane| (1 << lane) - 1),
         LanemaskGe => give!(u32, |_cx, lane| FULL << lane),
         LanemaskGt => give!(u32, |_cx, lane| FULL << lane & !(1 << lane)),
-        Clock => give!(u32, |cx, _l| cycles(cx.grid.started) as u32),
-        ClockHi => give!(u32, |cx, _l| (cycles(cx.grid.started) >> 32) as u32),
-        GlobaltimerLo => give!(u32, |_cx, _l| nanoseconds() as u32),
-        GlobaltimerHi => give!(u32, |_cx, _l| (nanoseconds() >> 32) as u32),
-        TotalSmemSize | AggrSmemSize => give!(u32, |cx, _l| cx.grid.shared_size()),
-        DynamicSmemSize => give!(u32, |cx, _l| cx.grid.dynamic_shared),
+        Clock => give!(u32, |cx| cycles(cx.grid.started) as u32),
+        ClockHi => give!(u32, |cx| (cycles(cx.grid.started) >> 32) as u32),
+        GlobaltimerLo => give!(u32, |_cx| nanoseconds() as u32),
+        GlobaltimerHi => give!(u32, |_cx| (nanoseconds() >> 32) as u32),
+        TotalSmemSize | AggrSmemSize => give!(u32, |cx| cx.grid.shared_size()),
+        DynamicSmemSize => give!(u32, |cx| cx.grid.dynamic_shared),
         _ => None,
     };
     let wide = match register {
-        Clock64 => give!(u64, |cx, _l| cycles(cx.grid.started)),
-        Globaltimer => give!(u64, |_cx, _l| nanoseconds()),
-        Pm64(_) | CurrentGraphExec => give!(u64, |_cx, _l| 0),
+        Clock64 => give!(u64, |cx| cycles(cx.grid.started)),
+        Globaltimer => give!(u64, |_cx| nanoseconds()),
+        Pm64(_) | CurrentGraphExec => give!(u64, |_cx| 0),
         _ => None,
     };
     narrow.map(|run| (run, false)).or(wide.map(|run| (run, true)))

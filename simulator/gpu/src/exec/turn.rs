@@ -41,7 +41,7 @@ impl Context<'_> {
     pub fn turn(&mut self, slice: u32, parts: bool, stuck: bool) -> Outcome {
         self.wake();
         let (mut idle, mut held, mut yielded) = (Idle::OnDevice, false, false);
-        let mut left = slice;
+        let (mut left, mut extended) = (slice, false);
         loop {
             // Every ready split gets a share; splits that appear meanwhile run until the slice is used up.
             let turns = self.warp.splits.len();
@@ -88,7 +88,10 @@ impl Context<'_> {
             if !self.any_ready() {
                 break;
             }
-            // The last to arrive goes on at once: see `SLICE`.
+            // The last to arrive goes on at once: see `SLICE`. But not for ever, if it waits for nobody.
+            if left < LEAST_SHARE && std::mem::replace(&mut extended, true) {
+                return Outcome::Sliced(Idle::No);
+            }
             left = left.max(LEAST_SHARE);
         }
         if self.warp.splits.iter().any(|s| matches!(s.state, State::InBarrier { .. })) {

@@ -1,7 +1,7 @@
 //! Calls and returns. Arguments and results travel as words: see [`crate::ir::CallSite`].
 
 use super::function::{Lowered, Lowering, words};
-use crate::exec::frames::WORD;
+use crate::exec::registers::WORD;
 use crate::exec::{branch, call, load_store};
 use crate::ir::{CallSite, Inst, NONE, Slot, Words};
 use boomerang_ptx::ast::*;

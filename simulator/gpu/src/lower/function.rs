@@ -3,7 +3,7 @@
 use super::cfg;
 use super::place::Placement;
 use crate::Checks;
-use crate::exec::frames::WORD;
+use crate::exec::registers::{Registers, WORD};
 use crate::exec::{branch, moves, soft_stack, special};
 use crate::ir::{
     self, Builtin, CallSite, Guard, Handler, Inst, LANES, Line, NONE, Origin, REGISTER_ALIGN, Slot, pair,
@@ -191,7 +191,7 @@ impl<'a> Lowering<'a> {
             object: self.function.module,
             code: self.code,
             origins: self.origins,
-            constants: self.constants,
+            constants: Registers::constants(&self.constants),
             calls: self.calls,
             branch_tables: self.branch_tables,
             videos: self.videos,

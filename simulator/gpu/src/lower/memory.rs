@@ -2,8 +2,8 @@
 
 use super::function::{LOCAL_LIMIT, Lowered, Lowering};
 use crate::exec::check::{self, Traits, kind};
-use crate::exec::frames::WORD;
-use crate::exec::{alu, atomics, load_store, moves};
+use crate::exec::registers::WORD;
+use crate::exec::{alu, atomics, load_store, local, moves};
 use crate::ir::{Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Slot};
 use boomerang_ptx::ast::*;
 
@@ -37,11 +37,11 @@ impl Lowering<'_> {
     fn lower_stack(&mut self, i: &Instruction) -> Lowered {
         if i.opcode == Opcode::Stackrestore {
             let a = self.value(&i.operands[0], Type::U64)?;
-            self.emit_op(load_store::stack_restore, 0, Slot::UNUSED, [a; 3]);
+            self.emit_op(local::stack_restore, 0, Slot::UNUSED, [a; 3]);
             return Ok(());
         }
         let (run, a, align): (Handler, _, _) = match (i.operands.get(1), i.operands.get(2)) {
-            (None, _) => (load_store::stack_save, Slot::UNUSED, 0),
+            (None, _) => (local::stack_save, Slot::UNUSED, 0),
             (Some(size), align) => {
                 let align = match align {
                     Some(Operand::Integer(align)) if align.is_power_of_two() && *align <= LOCAL_LIMIT => {
@@ -50,7 +50,7 @@ impl Lowering<'_> {
                     Some(_) => return Err("an alignment that is no power of two".into()),
                     None => 8,
                 };
-                (load_store::alloca, self.value(size, Type::U64)?, align)
+                (local::alloca, self.value(size, Type::U64)?, align)
             }
         };
         let d = self.destination(&i.operands[0], Type::U64)?;

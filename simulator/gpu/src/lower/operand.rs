@@ -1,7 +1,7 @@
 //! Operands: where a value is read from and a result goes to.
 
 use super::function::{Lowered, Lowering, register_bytes};
-use crate::exec::load_store::local_address;
+use crate::exec::local::local_address;
 use crate::exec::{half, moves};
 use crate::ir::{Handler, Inst, LOCAL_WINDOW, PARAM_WINDOW, Slot};
 use boomerang_ptx::ast::*;
