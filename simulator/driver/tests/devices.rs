@@ -160,6 +160,8 @@ fn copies_between_devices_need_no_peer_access_and_addresses_tell_whose_they_are(
     let second = Context::on(1);
     let b = device_memory(4096);
     ok!(cuMemsetD8_v2(b, 0x5a, 4096));
+    // Nothing orders it with the non-blocking stream.
+    ok!(cuCtxSynchronize());
     let (first_handle, second_handle) = (first.0 as Handle, second.0 as Handle);
     // From a stream of either, with addresses alone, and not beyond an allocation.
     let stream = stream(NON_BLOCKING) as Handle;

@@ -46,7 +46,34 @@ fn warps_that_have_exited_are_not_waited_for() {
 
 #[test]
 fn lanes_that_come_one_after_the_other_count_as_one_warp() {
-    let body = "setp.lt.u32 %p0, %lane, 9; @%p0 bra A; bar.sync 0; bra END; A: bar.sync 0; END: st.global.u32 [%at], 1;";
+    let body = "setp.lt.u32 %p0, %lane, 9; @%p0 bra A; barrier.sync 0; bra END; A: barrier.sync 0; END: st.global.u32 [%at], 1;";
+    let out = Gpu::new().transform(&kernel(body), shape(1, 64), &[0u32; 64]);
+    assert_eq!(out, [1; 64]);
+}
+
+#[test]
+fn lanes_of_a_warp_that_come_to_different_aligned_barriers_are_reported() {
+    for [one, other] in
+        [["bar.sync 0", "bar.sync 0"], ["bar.sync 0", "bar.sync 1"], ["barrier.sync 0", "bar.arrive 0, 64"]]
+    {
+        let body = format!(
+            "setp.lt.u32 %p0, %lane, 9; @%p0 bra A; {one}; bra END; A: {other}; END: st.global.u32 [%at], 1;"
+        );
+        let gpu = Gpu::new();
+        let module = gpu.load(&kernel(&body));
+        let fault = gpu.launch(&module, "k", shape(1, 64), &[0]).unwrap_err();
+        assert_eq!(fault.kind, FaultKind::Deadlock);
+        assert!(
+            fault.note.contains("\n    lanes 0-8: k ") && fault.note.contains("\n    lanes 9-31: k "),
+            "{fault}"
+        );
+    }
+}
+
+#[test]
+fn lanes_may_come_to_one_aligned_barrier_one_after_the_other() {
+    let body =
+        "setp.lt.u32 %p0, %lane, 9; @%p0 bra A; mov.u32 %r0, 1; A: bar.sync 0; st.global.u32 [%at], 1;";
     let out = Gpu::new().transform(&kernel(body), shape(1, 64), &[0u32; 64]);
     assert_eq!(out, [1; 64]);
 }

@@ -1,13 +1,18 @@
-//! Barriers of the block. They count warps, each as 32 threads: a warp arrives when none of its lanes can run on.
+//! Barriers of the block. They count warps, each as 32 threads: a warp arrives when none of its lanes can run on. Its lanes must all
+//! come to the same instruction then, unless that is a `barrier` without `.aligned` (PTX ISA, `bar`).
 
-use super::context::{Context, Flow};
+use super::context::{Context, Error, Flow};
 use super::report;
-use super::warp::{Resume, State};
+use super::waits::list;
+use super::warp::{Resume, Split, State};
 use crate::fault::FaultKind;
 use crate::ir::{Inst, LANES};
 
 /// Hardware barriers of a block (PTX ISA, `bar`).
 pub(crate) const BARRIERS: usize = 16;
+
+/// The bit of an instruction's `imm` that says that it is aligned.
+pub(crate) const ALIGNED: u64 = 1 << 32;
 
 /// The yes votes and voters of a reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,7 +63,11 @@ impl Barrier {
 
 impl Context<'_> {
     /// The warp arrives at the barriers that its splits have come to.
-    pub fn arrive_at_barriers(&mut self) {
+    ///
+    /// # Errors
+    /// When its lanes are at different instructions and must not be.
+    pub fn arrive_at_barriers(&mut self) -> Result<(), Box<Error>> {
+        self.check_aligned()?;
         while let Some(first) =
             self.warp.splits.iter().position(|s| matches!(s.state, State::AtBarrier { .. }))
         {
@@ -89,6 +98,45 @@ impl Context<'_> {
             let threads = self.block.live_warps * LANES as u32;
             self.block.barriers[id as usize].arrive(count, votes, threads);
         }
+        Ok(())
+    }
+
+    /// Refuses to let the warp arrive where lanes of it have come to different instructions, one of them aligned.
+    fn check_aligned(&mut self) -> Result<(), Box<Error>> {
+        let at = |split: &&Split| matches!(split.state, State::AtBarrier { .. });
+        let is_aligned = |split: &&Split| matches!(split.state, State::AtBarrier { aligned: true, .. });
+        let Some(one) = self.warp.splits.iter().find(is_aligned) else { return Ok(()) };
+        let place = |split: &Split| (self.warp.frames[split.frame].function, split.pc);
+        if self.warp.splits.iter().filter(at).all(|other| place(other) == place(one)) {
+            return Ok(());
+        }
+        let mut places: Vec<((u32, u32), u32)> = vec![];
+        for split in self.warp.splits.iter().filter(at) {
+            match places.iter_mut().find(|(known, _)| *known == place(split)) {
+                Some((_, mask)) => *mask |= split.mask,
+                None => places.push((place(split), split.mask)),
+            }
+        }
+        places.sort_by_key(|(_, mask)| mask.trailing_zeros());
+        let lanes =
+            |mask: u32| list(&(0..LANES as u32).filter(|lane| mask >> lane & 1 != 0).collect::<Vec<_>>());
+        let lines: String = places
+            .iter()
+            .map(|&((function, pc), mask)| {
+                format!(
+                    "\n    lanes {}: {}",
+                    lanes(mask),
+                    report::location(self.grid.program(), function, pc)
+                )
+            })
+            .collect();
+        let (frame, pc, lane) = (one.frame, one.pc, one.mask.trailing_zeros());
+        // The report is of that split.
+        (self.frame_index, self.function, self.pc) = (frame, self.warp.frames[frame].function, pc);
+        let note = format!(
+            "the lanes of this warp wait at different barrier instructions, and must all come to one:{lines}"
+        );
+        Err(Box::new(Error { kind: FaultKind::Deadlock, lane, access: None, note }))
     }
 
     fn at_barrier(&mut self, i: &Inst, mask: u32, wait: bool, votes: u32) -> Flow {
@@ -101,7 +149,7 @@ impl Context<'_> {
         self.effects += 1;
         let own = report::own_place(self.grid.program(), &self.warp.frames, self.frame_index, self.pc);
         self.warp.last_barrier = own.or(self.warp.last_barrier);
-        let split = self.saved(State::AtBarrier { id, count, wait, votes });
+        let split = self.saved(State::AtBarrier { id, count, wait, votes, aligned: i.imm & ALIGNED != 0 });
         self.warp.splits.push(split);
         self.mask = 0;
         Flow::Switch

@@ -83,7 +83,9 @@ impl Context<'_> {
             if self.any_ready() {
                 return Outcome::Sliced(self.sliced(idle, held, stuck));
             }
-            self.arrive_at_barriers();
+            if let Err(error) = self.arrive_at_barriers() {
+                return Outcome::Fault(error);
+            }
             self.wake();
             if !self.any_ready() {
                 break;

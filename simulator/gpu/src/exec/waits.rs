@@ -125,7 +125,7 @@ impl<'a> Waits<'a> {
 }
 
 /// Numbers, those in a row as a range.
-fn list(numbers: &[u32]) -> String {
+pub(super) fn list(numbers: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for &n in numbers {
         match ranges.last_mut() {

@@ -27,6 +27,8 @@ pub(crate) enum State {
         wait: bool,
         /// Lanes that vote yes in a reduction.
         votes: u32,
+        /// Whether all lanes of the warp must come to this very instruction.
+        aligned: bool,
     },
     /// The warp has arrived, and it waits until the barrier leaves this generation.
     InBarrier {

@@ -58,7 +58,7 @@ impl Lowering<'_> {
             _ => return Err("such a barrier".into()),
         };
         let (a, b) = self.barrier_operands(&i.operands)?;
-        self.emit_op(run, 0, Slot::UNUSED, [a, b, b]);
+        self.emit_op(run, aligned(i), Slot::UNUSED, [a, b, b]);
         Ok(())
     }
 
@@ -75,14 +75,19 @@ impl Lowering<'_> {
         let (c, flip) = self.predicate(voted)?;
         if i.modifiers.combine == Some(BoolOp::Popc) {
             let d = self.destination(to, Type::U32)?;
-            self.emit_op(barrier::red_popc, flip.into(), d.slot, [a, b, c]);
+            self.emit_op(barrier::red_popc, u64::from(flip) | aligned(i), d.slot, [a, b, c]);
             self.finish(d);
         } else {
             let all = i.modifiers.combine == Some(BoolOp::And);
             let d = self.predicate_destination(to)?;
             let run: Handler = if all { barrier::red_and } else { barrier::red_or };
-            self.emit_op(run, flip.into(), d, [a, b, c]);
+            self.emit_op(run, u64::from(flip) | aligned(i), d, [a, b, c]);
         }
         Ok(())
     }
+}
+
+/// What a barrier's `imm` says of it: `bar` is `barrier.aligned` (PTX ISA, `bar`).
+fn aligned(i: &Instruction) -> u64 {
+    if i.opcode == Opcode::Bar || i.modifiers.flags.aligned { barrier::ALIGNED } else { 0 }
 }
