@@ -32,10 +32,6 @@ int main(void) {
   for (int i = 0; i < CHAINS; i++)
     a[i] = b[i] = i;
 
-  for (int i = 0; i < CHAINS; i++)
-    chain(&a[i]);
-#pragma omp taskwait
-
 #pragma omp parallel num_threads(3)
   {
 #pragma omp for
@@ -46,6 +42,12 @@ int main(void) {
     for (int i = 0; i < CHAINS; i++)
       sum += b[i];
   }
+
+  /* Not before a parallel region: for these libgomp (14 to 16) makes a team outside of any, and then frees the region's team while its
+     threads still use it (gomp_team_end looks at the level in one place and at the team in another). */
+  for (int i = 0; i < CHAINS; i++)
+    chain(&a[i]);
+#pragma omp taskwait
 
   /* Many readers between two writers. */
   int x = 1, seen[CHAINS] = {0};
