@@ -56,9 +56,8 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let (texts, lanes_bytes) = part_lanes(device, image, texts);
     let (texts, has_heap) = add_heap(device, image, texts);
     let mut texts = if has_heap { share_teams(device, image, texts, lanes_bytes) } else { texts };
-    let may_wait = reverse || calls;
-    let first_use =
-        first_use::object(texts.iter().filter_map(|text| text.to_str().ok()).filter(|_| may_wait));
+    let strings = texts.iter().filter_map(|text| text.to_str().ok());
+    let first_use = if reverse || calls { first_use::object(strings) } else { None };
     let has_first_use = first_use.is_some();
     texts.extend(first_use.map(owned));
     let jit = options(image, &texts);
@@ -149,14 +148,23 @@ fn reduce<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a,
     (pruned.into_iter().map(owned).collect(), prints)
 }
 
+/// Rewrites each text that there is something to do in; also tells how many these were.
+fn rewrite_each<'a>(
+    texts: Vec<Cow<'a, CStr>>,
+    rewrite: impl Fn(&str) -> Option<String>,
+) -> (Vec<Cow<'a, CStr>>, usize) {
+    let rewritten: Vec<_> = texts.iter().map(|text| rewrite(text.to_str().ok()?)).collect();
+    let objects = rewritten.iter().flatten().count();
+    (replaced(texts, rewritten), objects)
+}
+
 /// Has loops that wait for memory read it in every turn.
 fn keep_reading<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
-    let kept: Vec<_> = texts.iter().map(|text| spin::keep_reading(text.to_str().ok()?)).collect();
-    let objects = kept.iter().flatten().count();
+    let (texts, objects) = rewrite_each(texts, spin::keep_reading);
     if objects > 0 {
         host::debug(|| format!("offload image {}: loops wait for memory in {objects} objects", image.name));
     }
-    replaced(texts, kept)
+    texts
 }
 
 /// Has unrolled loops load ahead of their stores.
@@ -164,10 +172,9 @@ fn load_ahead<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<
     if !env::settings().ptx_passes.loads {
         return texts;
     }
-    let ahead: Vec<_> = texts.iter().map(|text| loads::ahead(text.to_str().ok()?)).collect();
-    let objects = ahead.iter().flatten().count();
+    let (texts, objects) = rewrite_each(texts, loads::ahead);
     host::debug(|| format!("offload image {}: loops load ahead in {objects} objects", image.name));
-    replaced(texts, ahead)
+    texts
 }
 
 /// Has doubles added atomically by one instruction.
@@ -176,12 +183,11 @@ fn add_at_once<'a>(device: &Device, image: &Descriptor<'_>, texts: Vec<Cow<'a, C
     if !env::settings().ptx_passes.atomics || !is_right {
         return texts;
     }
-    let at_once: Vec<_> = texts.iter().map(|text| atomics::add_at_once(text.to_str().ok()?)).collect();
-    let objects = at_once.iter().flatten().count();
+    let (texts, objects) = rewrite_each(texts, atomics::add_at_once);
     host::debug(|| {
         format!("offload image {}: doubles are added by one instruction in {objects} objects", image.name)
     });
-    replaced(texts, at_once)
+    texts
 }
 
 /// Gives each team its own number of teams and ICVs: kernels of the image may run at the same time.

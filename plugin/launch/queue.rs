@@ -60,8 +60,9 @@ impl Queue {
     /// # Errors
     /// Those of `cuStreamWriteValue32`.
     pub fn mark_end(&mut self, driver: &Driver, wanted: bool) -> Result<(), CudaError> {
-        self.marked = wanted && self.end.is_some();
-        let Some(end) = self.end.filter(|_| wanted) else { return Ok(()) };
+        let end = self.end.filter(|_| wanted);
+        self.marked = end.is_some();
+        let Some(end) = end else { return Ok(()) };
         self.region = self.region.wrapping_add(1);
         // SAFETY: end words are never freed while the context lives.
         unsafe { driver.stream_write_value_32(self.stream, end.as_ptr() as u64, self.region) }

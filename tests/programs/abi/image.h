@@ -4,6 +4,8 @@
 
 #include <gomp_plugin.h>
 
+#include "plugin.h"
+
 /* GOMP_VERSION_PACK(3, 1): GCC 14 to 16. */
 #define IMAGE_VERSION (3u << 16 | 1u)
 
@@ -21,5 +23,13 @@
 
 /* A kernel that does nothing, and the table of functions that reverse offload may ask for: none. */
 #define PTX_NOTHING PTX_KERNEL("nothing") "{ ret; }\n.visible .global .align 8 .u64 $offload_func_table[1] = { 0 };\n"
+
+/* Loads an image with one kernel and runs that, with one team of one thread. */
+static inline void run_kernel(const struct boomerang_image *image) {
+  struct addr_pair *table = 0;
+  void *args[] = {(void *)(1L << 16 | 1 << 8), (void *)(1L << 16 | 2 << 8), 0};
+  CHECK(PLUGIN(GOMP_OFFLOAD_load_image)(0, IMAGE_VERSION, image, &table, 0, 0) == 2, "%s", last_error);
+  PLUGIN(GOMP_OFFLOAD_run)(0, (void *)table[0].start, 0, args);
+}
 
 #endif

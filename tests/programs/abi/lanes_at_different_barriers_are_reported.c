@@ -28,9 +28,6 @@ IMAGE(image,
 
 int main(void) {
   start_plugin(0);
-  struct addr_pair *table = 0;
-  void *args[] = {(void *)(1L << 16 | 1 << 8), (void *)(1L << 16 | 2 << 8), 0};
-  CHECK(PLUGIN(GOMP_OFFLOAD_load_image)(0, IMAGE_VERSION, &image, &table, 0, 0) == 2, "%s", last_error);
-  PLUGIN(GOMP_OFFLOAD_run)(0, (void *)table[0].start, 0, args);
+  run_kernel(&image);
   exit(0);
 }

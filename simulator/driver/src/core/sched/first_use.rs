@@ -18,13 +18,15 @@ impl Scheduler {
     /// A kernel that `needs` this is about to be enqueued.
     pub fn get_ready(&self, domain: DomainId, needs: Needs) {
         let mut state = self.lock();
-        let running = state.running_kernels(domain);
-        let Some(domain) = state.domains.get_mut(&domain) else { return };
-        let FirstUse { ready, behind } = &mut domain.first_use;
-        if needs.print && !ready.print || needs.allocate && !ready.allocate {
-            behind.extend(running);
+        let Some(before) = state.domains.get(&domain).map(|domain| domain.first_use.ready) else { return };
+        let ready = Needs { print: before.print || needs.print, allocate: before.allocate || needs.allocate };
+        if ready == before {
+            return;
         }
-        *ready = Needs { print: ready.print || needs.print, allocate: ready.allocate || needs.allocate };
+        let running = state.running_kernels(domain);
+        let first_use = &mut state.domains.get_mut(&domain).expect("looked up above").first_use;
+        first_use.ready = ready;
+        first_use.behind.extend(running);
     }
 }
 
