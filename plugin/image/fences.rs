@@ -147,6 +147,11 @@ fn fences(body: &str) -> Known<Vec<Fence>> {
     }
 }
 
+/// Whether an object is a member of libgomp that has nothing to do with the host.
+pub fn is_libgomps(items: &[Item<'_>]) -> bool {
+    scope(items, &visible_functions(items).collect::<Vec<_>>()).is_some()
+}
+
 /// The functions that an object defines for others.
 fn visible_functions<'a>(items: &[Item<'a>]) -> impl Iterator<Item = &'a str> {
     let has_body = |item: &&Item<'_>| item.kind == Kind::Definition && item.body < item.span.end;

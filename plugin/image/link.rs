@@ -6,6 +6,7 @@ use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
+use super::agree::agree;
 use super::cache::Cache;
 use super::compile::{compile, key, options};
 use super::fences::{self, Fences};
@@ -53,9 +54,11 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let texts = weaken_fences(device, image, texts);
     let quiet = strs(&texts).filter(|_| reverse).map(|objects| inject::quiet_kernels(&objects));
     let (texts, protocol, calls) = add_runtime(device, texts, reverse);
+    let (texts, lanes_agree) = have_lanes_agree(texts);
     let (texts, lanes_bytes) = part_lanes(device, image, texts);
     let (texts, has_heap) = add_heap(device, image, texts);
-    let mut texts = if has_heap { share_teams(device, image, texts, lanes_bytes) } else { texts };
+    let may_share = lanes_agree && has_heap;
+    let mut texts = if may_share { share_teams(device, image, texts, lanes_bytes) } else { texts };
     let strings = texts.iter().filter_map(|text| text.to_str().ok());
     let first_use = if reverse || calls { first_use::object(strings) } else { None };
     let has_first_use = first_use.is_some();
@@ -235,6 +238,18 @@ fn weaken_fences<'a>(
         )
     });
     texts
+}
+
+/// Has lanes see one value of what others change in shared memory, as teams need that are to lie there. Also tells whether that was possible.
+fn have_lanes_agree<'a>(texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a, CStr>>, bool) {
+    if !env::settings().ptx_passes.team {
+        return (texts, false);
+    }
+    let agreed: Option<Vec<_>> = texts.iter().map(|text| agree(text.to_str().ok()?)).collect();
+    match agreed {
+        Some(agreed) => (replaced(texts, agreed), true),
+        None => (texts, false),
+    }
 }
 
 /// Gives each lane its own soft-stack pointer where lanes may run ahead of others in SIMD regions. Also tells how much shared memory that takes.

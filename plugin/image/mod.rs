@@ -12,6 +12,7 @@ macro_rules! device_object {
 }
 
 pub mod accesses;
+pub mod agree;
 pub mod atomics;
 pub mod cache;
 pub mod code;

@@ -1,6 +1,7 @@
 //! Keeps what libgomp allocates as a team starts in the team's shared memory (`device-runtime/team.c`): the structure of a team, on whose
 //! words its barriers and loops work, and the ICVs that `thread_limit` changes. No other team uses them, with one exception:
 //! `omp_fulfill_event` goes from a task to its team's structure, and may be called by any team. Where a kernel reaches it, all stays.
+//! Lanes need help to see one value there, which they must have got before ([`super::agree`]).
 //!
 //! libgomp's team.c calls gomp_malloc for them. It gets one of its own: copies of gomp_malloc's member and of newlib's, which calls
 //! `team.c` of ours. All that is freed goes through that, too.

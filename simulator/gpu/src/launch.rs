@@ -214,6 +214,15 @@ impl Grid {
         }
     }
 
+    /// How many 8-byte loads of shared memory in the next turn come before the one whose lanes see another warp's change in between; none
+    /// does without a seed.
+    pub fn whole_loads(&self, random: &mut Random) -> u32 {
+        match self.device().config().seed {
+            0 => u32::MAX,
+            _ => random.below(16) as u32,
+        }
+    }
+
     /// The simulator's address of `size` bytes of the parameters.
     pub fn param_pointer(&self, addr: u64, size: u64) -> Option<*mut u8> {
         (addr.checked_add(size)? <= self.params_size)

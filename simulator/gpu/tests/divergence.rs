@@ -143,3 +143,29 @@ fn lanes_that_wait_where_paths_meet_go_on_while_others_spin_under_some_seeds() {
     let seen: Vec<bool> = (1..10).map(sees_it).collect();
     assert!(seen.contains(&true) && seen.contains(&false), "{seen:?}");
 }
+
+#[test]
+fn between_the_halves_of_a_warp_that_loads_eight_bytes_of_shared_memory_others_come_under_some_seeds() {
+    // Of two warps one adds to a number 2000 times, the other loads it as often; how many loads gave its lanes different values.
+    let torn = |seed, space: &str, bits: &str| {
+        let body = format!(
+            "mov.u64 %x1, %data; mov.u64 %x2, number; cvta.shared.u64 %x2, %x2; mov.u32 %r0, {}; mov.u32 %r6, 0;
+            setp.ne.u32 %p1, %r0, 0; @%p1 mov.u64 %x1, %x2; st.{bits} [%x1], 0; bar.sync 0;
+            mov.u32 %r1, 2000; shr.u32 %r2, %id, 5; setp.eq.u32 %p2, %r2, 0; @%p2 bra LOOK;
+            ADD: setp.eq.u32 %p3, %lane, 0; @%p3 atom.add.{bits} %y, [%x1], 1; sub.u32 %r1, %r1, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra ADD; bra END;
+            LOOK: ld.{bits} %y, [%x1]; cvt.u32.{bits} %r3, %y; shfl.sync.idx.b32 %r4, %r3, 0, 31, 0xffffffff; setp.ne.u32 %p1, %r3, %r4;
+            vote.sync.any.pred %p1, %p1, 0xffffffff; @%p1 add.u32 %r6, %r6, 1; sub.u32 %r1, %r1, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra LOOK;
+            setp.eq.u32 %p1, %id, 0; @%p1 st.global.u32 [%data+8], %r6; END:",
+            u32::from(space == "shared"),
+        );
+        let text = format!(".shared .align 8 .u64 number; {}", kernel(&format!(".reg .{bits} %y; {body}")));
+        let gpu = Gpu::with(DeviceConfig { seed, ..DeviceConfig::default() });
+        gpu.transform(&text, shape(1, 64), &[0u32; 3])[2]
+    };
+    assert_eq!(torn(0, "shared", "u64"), 0);
+    for seed in 1..4 {
+        let all = [("shared", "u64"), ("shared", "u32"), ("global", "u64")];
+        let [shared, shared_word, global] = all.map(|(space, bits)| torn(seed, space, bits));
+        assert!(shared > 0 && shared_word == 0 && global == 0, "{shared} {shared_word} {global}");
+    }
+}

@@ -96,6 +96,7 @@ impl Block {
         for n in 0..self.warps.len() {
             let Some(warp) = self.warps[n].take() else { continue };
             let mut cx = Context::new(warp, &mut self.state, grid);
+            cx.whole_loads = grid.whole_loads(random);
             let outcome = cx.turn(grid.slice(random), grid.parts(random), stuck);
             grid.count_effects(cx.turn_effects);
             stats.thread_instructions += cx.thread_instructions;

@@ -68,6 +68,8 @@ pub(crate) struct Context<'a> {
     pub orderings: u32,
     /// The address last loaded or updated: what a split that makes no progress waits for.
     pub watched: u64,
+    /// 8-byte loads of shared memory left of this turn that all lanes make at the same time.
+    pub whole_loads: u32,
     /// Changes made in the whole turn.
     pub turn_effects: u32,
 }
@@ -95,6 +97,7 @@ impl<'a> Context<'a> {
             effects: 0,
             orderings: 0,
             watched: 0,
+            whole_loads: u32::MAX,
             turn_effects: 0,
         }
     }

@@ -3,6 +3,7 @@
 use super::context::{Context, Error, Flow};
 use super::lane::Lane;
 use super::map::lanes;
+use super::warp::Resume;
 use crate::fault::FaultKind;
 use crate::ir::{CODE_WINDOW, FULL, Inst, LANES, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use crate::mem::View;
@@ -204,10 +205,42 @@ impl Context<'_> {
     }
 }
 
+/// The lanes that make an 8-byte access to shared memory first (docs/driver.md, Shared memory).
+const LOWER_HALF: u32 = 0xffff;
+
 /// `ld`: `d` gets what is at `a` + `imm`; `c`'s bits are the alignment.
 ///
 /// Lanes in a row with one address share one access, as on hardware: code whose lanes run in lockstep relies on all seeing the same value.
+/// There is one exception on hardware, and here under a seed: between the two halves of a warp that loads 8 bytes each from
+/// shared memory, another warp may come.
 pub(crate) fn load<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
+    if size_of::<T>() < 8 || matches!(SPACE, space::LOCAL | space::PARAM) {
+        return load_at_once::<T, SPACE>(cx, i, mask);
+    }
+    if let Resume::Half = cx.resume {
+        cx.resume = Resume::Fresh;
+        return load_at_once::<T, SPACE>(cx, i, mask & !LOWER_HALF);
+    }
+    let address = cx.lane::<u64>(i.a, mask.trailing_zeros() as usize).wrapping_add(i.imm);
+    let is_shared = SPACE == space::SHARED || address >> 48 << 48 == SHARED_WINDOW;
+    if !is_shared || mask & LOWER_HALF == 0 || mask & !LOWER_HALF == 0 || cx.whole_loads == u32::MAX {
+        return load_at_once::<T, SPACE>(cx, i, mask);
+    }
+    if let Some(left) = cx.whole_loads.checked_sub(1) {
+        cx.whole_loads = left;
+        return load_at_once::<T, SPACE>(cx, i, mask);
+    }
+    match load_at_once::<T, SPACE>(cx, i, mask & LOWER_HALF) {
+        Flow::Next => {
+            // Once a turn, which ends here.
+            (cx.resume, cx.budget, cx.whole_loads) = (Resume::Half, 0, u32::MAX);
+            Flow::Jump
+        }
+        fault => fault,
+    }
+}
+
+fn load_at_once<T: Stored, const SPACE: u8>(cx: &mut Context<'_>, i: &Inst, mask: u32) -> Flow {
     cx.refresh_views();
     let (size, align) = (size_of::<T>() as u64, u64::from(i.c.bits()));
     let first = mask.trailing_zeros() as usize;

@@ -162,9 +162,9 @@ impl Context<'_> {
     }
 
     /// The current split, to be put among the others.
-    pub fn saved(&self, state: State) -> Split {
+    pub fn saved(&mut self, state: State) -> Split {
         let split = Split::ready(self.mask, self.pc, self.frame_index, self.join);
-        Split { state, watched: self.watched, ..split }
+        Split { state, watched: self.watched, resume: std::mem::take(&mut self.resume), ..split }
     }
 
     /// Executes the current split until it stops. [`Flow::Next`] says that the budget is used up.

@@ -51,6 +51,8 @@ pub(crate) enum Resume {
     Gathered(Arc<Gathered>),
     /// The barrier opened.
     Passed(Votes),
+    /// The lower half of the warp has loaded.
+    Half,
 }
 
 /// What lanes brought to a warp-wide instruction.
@@ -292,7 +294,8 @@ impl Warp {
 
     fn mergeable(&self, i: usize, j: usize) -> bool {
         let (a, b) = (&self.splits[i], &self.splits[j]);
-        a.pc == b.pc && a.frame == b.frame && a.state == State::Ready && b.state == State::Ready
+        let is_ready = |split: &Split| split.state == State::Ready && !matches!(split.resume, Resume::Half);
+        a.pc == b.pc && a.frame == b.frame && is_ready(a) && is_ready(b)
     }
 
     /// Joins split `j` to split `i`; they owe from now on what both owed.
