@@ -114,8 +114,8 @@ pub struct Jit {
     /// `BOOMERANG_REGISTERS`: the most registers for each GPU thread, or `None` for its own choice.
     pub registers: Option<u32>,
     /// `BOOMERANG_JIT_THREADS`: the most threads that it uses for one object, as far as the driver lets us choose; 0 for one for each
-    /// processor.
-    pub threads: u32,
+    /// processor, or `None` for what suits the image.
+    pub threads: Option<u32>,
 }
 
 /// The values of all variables.
@@ -168,7 +168,7 @@ impl Default for Settings {
             ring: true,
             inline_bytes: 2048,
             helpers: 0,
-            jit: Jit { optimization: None, registers: None, threads: 1 },
+            jit: Jit { optimization: None, registers: None, threads: None },
             ptx_passes: PtxPasses::ALL,
             heap_bytes: None,
             heap_check: false,
@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(parse_one("BOOMERANG_REGISTERS", "40").0.jit.registers, Some(40));
         assert_eq!(parse_one("GOMP_NVPTX_JIT", " -O0").0.jit.optimization, Some(0));
         assert_eq!(parse_one("GOMP_NVPTX_JIT", "-O1 -O4").0.jit.optimization, Some(4));
-        assert_eq!(parse_one("BOOMERANG_JIT_THREADS", "0").0.jit.threads, 0);
+        assert_eq!(parse_one("BOOMERANG_JIT_THREADS", "0").0.jit.threads, Some(0));
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "0").0.ptx_passes, PtxPasses::NONE);
         let all = "fences, prune,team,direct,registers,loads , atomics";
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", all).0.ptx_passes, PtxPasses::ALL);

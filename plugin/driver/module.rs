@@ -170,8 +170,11 @@ impl Linker {
         for (option, value) in choices {
             options.extend(value.map(|value| (option as c_uint, number(value as usize))));
         }
-        if jit.threads != 1 && driver.version()? >= SPLIT_COMPILE.1 {
-            options.push((SPLIT_COMPILE.0, number(jit.threads as usize)));
+        let threads = jit.threads.filter(|threads| *threads != 1);
+        if let Some(threads) = threads
+            && driver.version()? >= SPLIT_COMPILE.1
+        {
+            options.push((SPLIT_COMPILE.0, number(threads as usize)));
         }
         let (mut names, mut values): (Vec<_>, Vec<_>) = options.into_iter().unzip();
         let mut state = ptr::null_mut();

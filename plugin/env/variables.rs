@@ -250,11 +250,11 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "BOOMERANG_JIT_THREADS",
         allowed: "a number from 0 to 1024",
-        default: "1",
+        default: "1; 0 for images that have an object of more than 128 KiB that target regions reach",
         help: "The most threads that the driver's PTX compiler uses for one object file of an image; 0 is one for each processor. \
-               For images with much code. Drivers before CUDA 13.0 have no such option and use one thread.",
+               Drivers before CUDA 13.0 have no such option and use one thread.",
         apply: |settings, value| {
-            settings.jit.threads = value.trim().parse().ok().filter(|threads| *threads <= 1024)?;
+            settings.jit.threads = Some(value.trim().parse().ok().filter(|threads| *threads <= 1024)?);
             Some(())
         },
     },
