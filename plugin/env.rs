@@ -385,7 +385,8 @@ mod tests {
         assert_eq!(parse_one("BOOMERANG_POOL", " 3m").0.pool, Some(3 << 20));
         assert_eq!(parse_one("BOOMERANG_POOL", "4096").0.pool, Some(4096));
         assert_eq!(parse_one("GOMP_NVPTX_PTXRW", "w").0.ptx_files, PtxFiles::Write);
-        assert_eq!(parse_one("GOMP_NVPTX_LOWLAT_POOL", "0").0.lowlat_pool, 0);
+        assert_eq!(parse_one("GOMP_NVPTX_LOWLAT_POOL", "0").0.lowlat_pool, 16);
+        assert_eq!(parse_one("GOMP_NVPTX_LOWLAT_POOL", "49152").0.lowlat_pool, 49152);
         assert_eq!(parse_one("GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE", "16384").0.native_stack, Some(16384));
         assert!(parse_one("OMP_TARGET_OFFLOAD", "MANDATORY").0.mandatory);
     }

@@ -18,6 +18,9 @@ pub struct Variable {
     pub(super) apply: fn(&mut Settings, &str) -> Option<()>,
 }
 
+/// What libgomp writes into a team's low-latency pool as a kernel starts, in bytes (basic-allocator.c): two descriptors of 8.
+const LEAST_LOWLAT_POOL: u32 = 16;
+
 /// Every variable that the plugin reads.
 pub const VARIABLES: &[Variable] = &[
     Variable {
@@ -275,11 +278,13 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "GOMP_NVPTX_LOWLAT_POOL",
-        allowed: "a number of bytes",
+        allowed: "a number of bytes from 0 to 49152",
         default: "8192",
-        help: "Shared memory of each team for OpenMP's low-latency allocator.",
+        help: "Shared memory of each team for OpenMP's low-latency allocator. Less than 16 is taken for 16: libgomp's list of what is free \
+               begins there. Of the 48 KiB of a team, device code needs some for itself.",
         apply: |settings, value| {
-            settings.lowlat_pool = value.trim().parse().ok()?;
+            let bytes: u32 = value.trim().parse().ok().filter(|bytes| *bytes <= 48 << 10)?;
+            settings.lowlat_pool = bytes.max(LEAST_LOWLAT_POOL);
             Some(())
         },
     },
