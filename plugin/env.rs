@@ -334,7 +334,7 @@ mod tests {
             ("BOOMERANG_REGISTERS", "15"),
             ("BOOMERANG_REGISTERS", "256"),
             ("BOOMERANG_PTX_OPT", "prune,"),
-            ("BOOMERANG_HEAP", "1G"),
+            ("BOOMERANG_HEAP", "1T"),
             ("BOOMERANG_HEAP", "0"),
             ("BOOMERANG_HEAP_CHECK", "yes"),
             ("BOOMERANG_POOL", "-1"),
@@ -347,7 +347,7 @@ mod tests {
             ("BOOMERANG_JIT_THREADS", "all"),
             ("GOMP_NVPTX_JIT", "-O2 -O"),
             ("GOMP_NVPTX_PTXRW", "x"),
-            ("GOMP_NVPTX_LOWLAT_POOL", "8k"),
+            ("GOMP_NVPTX_LOWLAT_POOL", "49k"),
             ("GOMP_NVPTX_LOWLAT_POOL", "4294967296"),
             ("GOMP_NVPTX_LOWLAT_POOL", "-1"),
             ("GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE", "1e4"),
@@ -379,6 +379,7 @@ mod tests {
         let fences = PtxPasses { fences: true, ..PtxPasses::NONE };
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences").0.ptx_passes, fences);
         assert_eq!(parse_one("BOOMERANG_HEAP", "1000000").0.heap_bytes, Some(1_000_000));
+        assert_eq!(parse_one("BOOMERANG_HEAP", "1G").0.heap_bytes, Some(1 << 30));
         assert!(parse_one("BOOMERANG_HEAP_CHECK", "1").0.heap_check);
         assert_eq!(parse_one("BOOMERANG_POOL", "off").0.pool, Some(0));
         assert_eq!(parse_one("BOOMERANG_POOL", "0").0.pool, Some(0));

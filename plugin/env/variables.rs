@@ -1,5 +1,6 @@
 //! The list of the environment variables that the plugin reads. `docs/environment.md` holds [`documentation`].
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use super::{DeviceChoice, PtxFiles, PtxPasses, Settings, WaitPolicy};
@@ -92,8 +93,7 @@ pub const VARIABLES: &[Variable] = &[
         help: "How many bytes of mapped data travel with a reverse-offload request itself. Larger items are copied apart, which \
                takes some microseconds each.",
         apply: |settings, value| {
-            let bytes: usize = value.trim().parse().ok().filter(|bytes| *bytes <= 65536)?;
-            settings.inline_bytes = bytes.next_multiple_of(16).max(16);
+            settings.inline_bytes = bytes(value, 0..=65536)?.next_multiple_of(16).max(16);
             Some(())
         },
     },
@@ -153,8 +153,7 @@ pub const VARIABLES: &[Variable] = &[
                driver's own heap (8 MiB). GOMP_DEBUG=1 tells at the end how much was in use at most, how many requests there was no \
                room for, and what was not freed.",
         apply: |settings, value| {
-            settings.heap_bytes =
-                Some(value.trim().parse().ok().filter(|bytes| (131072..=1 << 36).contains(bytes))?);
+            settings.heap_bytes = Some(bytes(value, 131072..=1 << 36)?);
             Some(())
         },
     },
@@ -188,13 +187,13 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "BOOMERANG_POOL",
-        allowed: "off, or a number of bytes, with K, M, G or T behind it",
+        allowed: "off, or a number of bytes",
         default: "1/8 of the device's memory; off with BOOMERANG_DEVICE=sim",
         help: "How much device memory that the program has freed is kept for its next allocations, which then take no driver call. It is \
                given back when the program runs out of memory, but other processes and other libraries cannot have it. With off or 0 \
                nothing is kept and each allocation is as large as the program says: what checkers of memory accesses need.",
         apply: |settings, value| {
-            settings.pool = Some(if value.trim() == "off" { 0 } else { bytes(value)? });
+            settings.pool = Some(if value.trim() == "off" { 0 } else { bytes(value, 0..=usize::MAX)? });
             Some(())
         },
     },
@@ -283,8 +282,7 @@ pub const VARIABLES: &[Variable] = &[
         help: "Shared memory of each team for OpenMP's low-latency allocator. Less than 16 is taken for 16: libgomp's list of what is free \
                begins there. Of the 48 KiB of a team, device code needs some for itself.",
         apply: |settings, value| {
-            let bytes: u32 = value.trim().parse().ok().filter(|bytes| *bytes <= 48 << 10)?;
-            settings.lowlat_pool = bytes.max(LEAST_LOWLAT_POOL);
+            settings.lowlat_pool = (bytes(value, 0..=48 << 10)? as u32).max(LEAST_LOWLAT_POOL);
             Some(())
         },
     },
@@ -295,8 +293,8 @@ pub const VARIABLES: &[Variable] = &[
         help: "Stack of each GPU thread for what the compiler does not keep on OpenMP's own stacks: raise it when deep \
                recursion or large local arrays end in an illegal memory access.",
         apply: |settings, value| {
-            let bytes: u32 = value.trim().parse().ok()?;
-            settings.native_stack = (bytes != 0).then_some(bytes as usize);
+            let bytes = bytes(value, 0..=u32::MAX as usize)?;
+            settings.native_stack = (bytes != 0).then_some(bytes);
             Some(())
         },
     },
@@ -325,14 +323,14 @@ pub const VARIABLES: &[Variable] = &[
 ];
 
 /// A number of bytes, which K, M, G or T may follow.
-fn bytes(value: &str) -> Option<usize> {
+fn bytes(value: &str, allowed: RangeInclusive<usize>) -> Option<usize> {
     let value = value.trim();
     let unit = value.chars().last()?.to_ascii_uppercase();
     let (digits, shift) = match "KMGT".find(unit) {
         Some(at) => (&value[..value.len() - 1], 10 * (at + 1)),
         None => (value, 0),
     };
-    digits.parse::<usize>().ok()?.checked_mul(1 << shift)
+    digits.parse::<usize>().ok()?.checked_mul(1 << shift).filter(|bytes| allowed.contains(bytes))
 }
 
 /// What [`VARIABLES`] says, in Markdown.
@@ -340,7 +338,7 @@ pub fn documentation() -> String {
     let mut text = String::from(
         "# Environment variables\n\n\
          Generated from the list in `plugin/env/variables.rs`. A value that is not allowed is reported in one line and the \
-         default holds.\nGOMP_DEBUG=1, which libgomp reads, makes the plugin say what it does.\n",
+         default holds. Numbers of bytes may have K, M, G or T behind them.\nGOMP_DEBUG=1, which libgomp reads, makes the plugin say what it does.\n",
     );
     for Variable { name, allowed, default, help, .. } in VARIABLES {
         text += &format!("\n## {name}\n\n{help}\n\nAllowed: {allowed}. Default: {default}.\n");
