@@ -1,11 +1,11 @@
-// boomerang: checks: copies of 1 to 300 bytes from any device address arrive whole, whatever they hold, and write nothing else
+// boomerang: checks: copies of 1 to 1100 bytes from any device address arrive whole, whatever they hold, and write nothing else
 // boomerang: variants: BOOMERANG_WAIT=spin | BOOMERANG_WAIT=block | BOOMERANG_WAIT=poll | BOOMERANG_SIM_MEMOPS=0
 #include <omp.h>
 #include <string.h>
 
 #include "../check.h"
 
-enum { MOST = 300, AROUND = 8, SIZE = MOST + 2 * AROUND };
+enum { MOST = 1100, AROUND = 8, SIZE = MOST + 2 * AROUND };
 
 int main(void) {
   int device = omp_get_default_device(), host = omp_get_initial_device();
