@@ -3,11 +3,20 @@
 use std::ffi::{c_uint, c_void};
 use std::ptr;
 
-use cudarc::driver::sys::CUstream;
+use cudarc::driver::sys::{
+    CUstream, CUstreamBatchMemOpParams,
+    CUstreamBatchMemOpParams_union_CUstreamMemOpWriteValueParams_st as WriteValue,
+    CUstreamBatchMemOpParams_union_CUstreamMemOpWriteValueParams_st__bindgen_ty_1 as Value,
+    CUstreamBatchMemOpType,
+};
 
 use super::call::{DevicePtr, Event, HostFunction, Stream};
 use super::status::{Result, check, check_ready, missing};
 use super::table::{Driver, Status};
+
+/// The most bytes that one [`Driver::stream_write`] writes. On an H200 one of 12 bytes is enqueued in 1.5 us, of 24 in 1.6 and of 32 in 1.9,
+/// a copy from page-locked memory in 2.1; with 64 bytes the kernel behind it comes 2.8 us later.
+const MOST_WRITTEN: usize = 24;
 
 /// When a stream wait is satisfied (`CUstreamWaitValue_flags`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +82,12 @@ impl Driver {
             && self.stream_write_value_64.is_some()
     }
 
+    /// Whether [`Driver::stream_write`] can write so many bytes there.
+    pub fn can_stream_write(&self, address: DevicePtr, bytes: usize) -> bool {
+        let is_aligned = (address | bytes as u64) % size_of::<u32>() as u64 == 0;
+        is_aligned && bytes <= MOST_WRITTEN && self.stream_batch_mem_op.is_some()
+    }
+
     /// `cuStreamWaitValue32`
     ///
     /// # Safety
@@ -127,6 +142,39 @@ impl Driver {
         let function = missing(call, self.stream_write_value_64)?;
         // SAFETY: the caller's promise; flags 0 keep the memory barrier.
         check(call, unsafe { function(stream.0, address, value, 0) })
+    }
+
+    /// `cuStreamBatchMemOp`: writes `bytes`, which [`can_stream_write`](Self::can_stream_write), behind all earlier work of the stream.
+    ///
+    /// # Safety
+    /// At `address` is so much device memory, which lives until it is written.
+    pub unsafe fn stream_write(&self, stream: Stream, address: DevicePtr, bytes: &[u8]) -> Result<()> {
+        let call = "cuStreamBatchMemOp";
+        let function = missing(call, self.stream_batch_mem_op)?;
+        let mut operations = [CUstreamBatchMemOpParams { pad: [0; 6] }; MOST_WRITTEN / size_of::<u32>()];
+        let (mut count, mut rest, mut address) = (0, bytes, address);
+        while let Some(word) = rest.first_chunk() {
+            let (operation, value, written) = match rest.first_chunk() {
+                Some(double) if address % size_of::<u64>() as u64 == 0 => (
+                    CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_64,
+                    Value { value64: u64::from_ne_bytes(*double) },
+                    size_of::<u64>(),
+                ),
+                _ => (
+                    CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_32,
+                    Value { value: u32::from_ne_bytes(*word) },
+                    size_of::<u32>(),
+                ),
+            };
+            // Flags 0, with the memory barrier: without it is "not supported in the v2 API" (cuda.h).
+            operations[count].writeValue =
+                WriteValue { operation, address, __bindgen_anon_1: value, flags: 0, alias: 0 };
+            count += 1;
+            rest = &rest[written..];
+            address += written as u64;
+        }
+        // SAFETY: the caller's promise; the operations are read before the call returns.
+        check(call, unsafe { function(stream.0, count as c_uint, operations.as_mut_ptr(), 0) })
     }
 
     /// `cuLaunchHostFunc`, else `cuStreamAddCallback`: calls `function(data)` behind all earlier work of the stream.

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use cudarc::driver::sys::{
     CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
     CUfunction_attribute, CUhostFn, CUjit_option, CUjitInputType, CUlimit, CUlinkState, CUmodule,
-    CUoccupancyB2DSize, CUpointer_attribute, CUstream, CUuuid,
+    CUoccupancyB2DSize, CUpointer_attribute, CUstream, CUstreamBatchMemOpParams, CUuuid,
 };
 use libloading::Library;
 
@@ -146,6 +146,7 @@ table! {
         stream_wait_value_64 ["cuStreamWaitValue64_v2"] (CUstream, CUdeviceptr, u64, c_uint);
         stream_write_value_32 ["cuStreamWriteValue32_v2"] (CUstream, CUdeviceptr, u32, c_uint);
         stream_write_value_64 ["cuStreamWriteValue64_v2"] (CUstream, CUdeviceptr, u64, c_uint);
+        stream_batch_mem_op ["cuStreamBatchMemOp_v2"] (CUstream, c_uint, *mut CUstreamBatchMemOpParams, c_uint);
     }
 }
 

@@ -93,14 +93,15 @@ impl Memory {
     }
 
     /// Refuses the use of `bytes` bytes at `address` that are freed, or end behind their allocation. The driver cannot tell: to it the
-    /// memory is allocated, and may be larger than the program knows.
+    /// memory is allocated, and may be larger than the program knows. Says whether it is memory that [`alloc`] has allocated.
     ///
     /// # Errors
     /// Says what is wrong.
-    pub fn check(&self, address: DevicePtr, bytes: usize, doing: impl FnOnce() -> String) -> Result<()> {
+    pub fn check(&self, address: DevicePtr, bytes: usize, doing: impl FnOnce() -> String) -> Result<bool> {
         // GCC's tests look for the words in parentheses.
         let wrong = match self.lock().pool.place(address, bytes) {
-            Place::Fine => return Ok(()),
+            Place::Used => return Ok(true),
+            Place::Unknown => return Ok(false),
             Place::Freed => format!("{address:#x} is freed (invalid device address)"),
             Place::PastEnd { start, bytes } => {
                 format!("the allocation at {start:#x} has {bytes} bytes (invalid size)")

@@ -27,12 +27,12 @@ pub unsafe fn to_device(device: &Device, to: DevicePtr, from: *const c_void, byt
     }
     addresses::check(from, to)?;
     let what = || format!("copy of {bytes} bytes from host {from:p} to device {to:#x}");
-    device.memory.check(to, bytes, what)?;
+    let ours = device.memory.check(to, bytes, what)?;
     let _context = device.enter()?;
     let doing = || what() + addresses::doubt(device, to, bytes);
     if bytes <= small::MOST && !is_request(device) && !device.openacc.has_queues() {
         // SAFETY: the caller's promise.
-        let enqueued = unsafe { device.small.enqueue(device, to, from.cast(), bytes) };
+        let enqueued = unsafe { device.small.enqueue(device, to, from.cast(), bytes, ours) };
         if enqueued.map_err(|error| device.failed(error, doing))? {
             return Ok(());
         }

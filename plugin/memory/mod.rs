@@ -2,6 +2,7 @@
 
 pub mod addresses;
 pub mod alloc;
+mod arrival;
 pub mod copy;
 pub mod heap;
 pub mod host;

@@ -55,8 +55,10 @@ pub enum Wrong {
 /// What an address range is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// It lies in memory that the program has, or is none of the pool's.
-    Fine,
+    /// It lies in memory that the program has.
+    Used,
+    /// It starts in no block of the pool.
+    Unknown,
     /// It starts in memory that the program has freed.
     Freed,
     /// It starts in an allocation of the program's and ends behind it.
@@ -214,15 +216,15 @@ impl Pool {
 
     /// What the range of `bytes` bytes, not 0, at `address` is.
     pub fn place(&self, address: DevicePtr, bytes: usize) -> Place {
-        let Some((&start, block)) = self.blocks.range(..=address).next_back() else { return Place::Fine };
+        let Some((&start, block)) = self.blocks.range(..=address).next_back() else { return Place::Unknown };
         if !block.holds(start, address) {
-            return Place::Fine;
+            return Place::Unknown;
         }
         match block.state {
             State::Used(asked) if address.saturating_add(bytes as u64) > start + asked as u64 => {
                 Place::PastEnd { start, bytes: asked }
             }
-            State::Used(_) => Place::Fine,
+            State::Used(_) => Place::Used,
             State::Free(_) | State::Resting => Place::Freed,
         }
     }
@@ -338,12 +340,12 @@ mod tests {
     fn ranges_are_judged_by_what_the_program_asked_for() {
         let mut pool = Pool::new(usize::MAX);
         pool.insert(0x1000, 256, 100);
-        assert_eq!(pool.place(0x1000, 100), Place::Fine);
+        assert_eq!(pool.place(0x1000, 100), Place::Used);
         assert_eq!(pool.place(0x1000, 101), Place::PastEnd { start: 0x1000, bytes: 100 });
         assert_eq!(pool.place(0x1040, 100), Place::PastEnd { start: 0x1000, bytes: 100 });
         assert_eq!(pool.place(0x1000, usize::MAX), Place::PastEnd { start: 0x1000, bytes: 100 });
-        assert_eq!(pool.place(0x1100, 100), Place::Fine, "not ours");
-        assert_eq!(pool.place(0xfff, 1), Place::Fine, "not ours");
+        assert_eq!(pool.place(0x1100, 100), Place::Unknown);
+        assert_eq!(pool.place(0xfff, 1), Place::Unknown);
         pool.free(0x1000, false).expect("it is in use");
         assert_eq!(pool.place(0x1010, 1), Place::Freed);
     }

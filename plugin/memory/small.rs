@@ -3,12 +3,14 @@
 //! libgomp copies a region's arguments and small variables, then launches it. A wait in between costs some 4 us and helps nobody. So the
 //! data is put into page-locked memory of ours, and the copy is enqueued on the legacy NULL stream. All that may come to need the data
 //! comes after it there, as with the stock plugin: streams for regions, OpenACC queues, other copies and the program's own CUDA code.
+//! What a region with a small variable copies, 12 bytes, the stream writes by itself: that is enqueued 0.5 us sooner (an H200).
 //!
 //! The NULL stream waits for running kernels, which must not hold up copies. So these copies are enqueued only while no kernel runs
 //! ([`crate::launch::running`]); others are waited for ([`super::staging`]). And since a kernel counts as running before its stream
 //! looks at the NULL stream, each kernel comes after every copy that was enqueued before it ran, also one that waits for the host and
 //! whose stream the NULL stream knows nothing of. When a kernel has ended, all of these copies have.
 
+use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::device::Device;
@@ -32,6 +34,8 @@ struct State {
     buffer: Option<*mut u8>,
     /// Bytes of it that copies may still be made from. 0: all have ended.
     used: usize,
+    /// Whether the driver has refused to have a stream write, and is not to be asked again.
+    writes_are_refused: bool,
 }
 
 // SAFETY: the buffer belongs to whoever has the lock.
@@ -42,8 +46,8 @@ impl Copies {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enqueues a copy of at most [`MOST`] bytes, if that can be done without waiting; says whether it was. The device's context is
-    /// current.
+    /// Enqueues a copy of at most [`MOST`] bytes, if that can be done without waiting; says whether it was. `ours`: to memory that
+    /// [`super::alloc`] has allocated, which streams can write to. The device's context is current.
     ///
     /// # Errors
     /// When the driver refuses.
@@ -56,6 +60,7 @@ impl Copies {
         to: DevicePtr,
         from: *const u8,
         bytes: usize,
+        ours: bool,
     ) -> std::result::Result<bool, CudaError> {
         let driver = device.driver;
         let mut state = self.lock();
@@ -84,8 +89,23 @@ impl Copies {
             data.copy_from_nonoverlapping(from, bytes);
             data
         };
-        // SAFETY: the bytes stay as they are until `used` says that no copy is under way.
-        let copy = || unsafe { driver.copy_to_device_async(to, data.cast(), bytes, Stream::NULL) };
+        let is_written = ours
+            && !state.writes_are_refused
+            && device.uses_memory_operations()
+            && driver.can_stream_write(to, bytes);
+        let copy = || {
+            if is_written {
+                // SAFETY: the buffer holds as many.
+                let bytes = unsafe { slice::from_raw_parts(data, bytes) };
+                // SAFETY: the caller's promise.
+                match unsafe { driver.stream_write(Stream::NULL, to, bytes) } {
+                    Err(error) if !error.code.is_fault() => state.writes_are_refused = true,
+                    written => return written,
+                }
+            }
+            // SAFETY: the bytes stay as they are until `used` says that no copy is under way.
+            unsafe { driver.copy_to_device_async(to, data.cast(), bytes, Stream::NULL) }
+        };
         let Some(enqueued) = device.launch.running.if_none(copy) else { return Ok(false) };
         enqueued?;
         state.used = (state.used + bytes).next_multiple_of(LINE);

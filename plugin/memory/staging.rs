@@ -9,11 +9,16 @@
 //! of a request don't: that work may come after the kernel that waits for the reply.
 //!
 //! A copy is waited for by a look at a word that its stream writes behind it, which is sooner known than by the driver's own wait (a
-//! write behind a copy holds nothing back that the copy does not). Only copies between host and device are: others may take long.
+//! write behind a copy holds nothing back that the copy does not). Only copies between host and device are: others may take long. Small
+//! ones to the host do without the word ([`super::arrival`]).
 
+use super::arrival::Arrival;
 use crate::condition::Condition;
 use crate::driver::{Code, CudaError, DevicePtr, Driver, Order, Stream};
+use std::cell::Cell;
 use std::ffi::c_void;
+use std::hash::{BuildHasher, RandomState};
+use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,7 +26,11 @@ use std::time::{Duration, Instant};
 /// Bytes of a buffer, through which small copies to the host go: from pinned memory that takes 6.5 us, from pageable 8.9.
 pub const BUFFER: usize = 64 * 1024;
 
-/// How long a thread looks at the word before it leaves the waiting to the driver: longer than any small copy takes, and soon enough to
+/// The largest copy to the host that is seen to arrive by its own words, in bytes. On an H200 that takes 5.1 us for 4 bytes, 5.3 for 256,
+/// 6.0 for 1024 and 8.5 for 4096; with a word behind the copy 6.7 to 6.8.
+const OWN_WORDS: usize = 1024;
+
+/// How long a thread looks at words before it leaves the waiting to the driver: longer than any small copy takes, and soon enough to
 /// learn that the context is lost. Then nothing is written.
 const LOOK: Duration = Duration::from_micros(50);
 
@@ -34,6 +43,9 @@ pub struct Staging {
     buffer: *mut c_void,
     /// The word behind the buffer, which counts copies; none where streams don't write any, or threads don't spin.
     done: Option<&'static AtomicU32>,
+    /// What the words of the next small copy are filled with: another number each time, lest a program that copies the same again and
+    /// again always meets it. The first is random.
+    filler: Cell<u32>,
 }
 
 // SAFETY: the buffer belongs to whoever has the staging.
@@ -54,7 +66,8 @@ impl Staging {
                 AtomicU32::from_ptr(word)
             }
         });
-        Ok(Staging { stream: driver.create_stream(order)?, buffer, done })
+        let filler = Cell::new(RandomState::new().hash_one(()) as u32);
+        Ok(Staging { stream: driver.create_stream(order)?, buffer, done, filler })
     }
 
     /// Waits until all that is on the stream is done.
@@ -64,15 +77,36 @@ impl Staging {
         let number = done.load(Ordering::Relaxed).wrapping_add(1);
         // SAFETY: the word lives as long as the context.
         unsafe { driver.stream_write_value_32(self.stream, done.as_ptr() as u64, number) }?;
-        let started = Instant::now();
         // Acquire pairs with the barrier that the stream's write begins with (CUDA Driver API, CU_STREAM_WRITE_VALUE_DEFAULT).
-        while done.load(Ordering::Acquire) != number {
+        self.look(driver, || done.load(Ordering::Acquire) == number)
+    }
+
+    /// Looks whether it `is_done`, and after a while leaves the waiting to the driver.
+    fn look(&self, driver: &Driver, mut is_done: impl FnMut() -> bool) -> Result<(), CudaError> {
+        let started = Instant::now();
+        while !is_done() {
             if started.elapsed() > LOOK {
                 return driver.synchronize_stream(self.stream);
             }
             std::hint::spin_loop();
         }
         Ok(())
+    }
+
+    /// Gets ready to see a copy of `bytes` bytes from `from` arrive in the buffer, where its words tell.
+    fn expect(&self, from: DevicePtr, bytes: usize) -> Option<Arrival<'_>> {
+        // With a word of ours threads may look.
+        self.done?;
+        let in_words = (from | bytes as u64) % size_of::<AtomicU32>() as u64 == 0;
+        if !in_words || bytes > OWN_WORDS || !cfg!(target_arch = "x86_64") {
+            return None;
+        }
+        let filler = self.filler.get().wrapping_add(1);
+        self.filler.set(filler);
+        // SAFETY: within the buffer, which there is where there is a word behind it; aligned; no copy is under way, and while the arrival
+        // lives only the device writes there, words as a whole.
+        let words = unsafe { slice::from_raw_parts(self.buffer.cast(), bytes / size_of::<AtomicU32>()) };
+        Some(Arrival::expect(words, filler))
     }
 
     /// [`BUFFER`] bytes of page-locked memory, where there are any.
@@ -114,9 +148,13 @@ impl Staging {
         bytes: usize,
     ) -> Result<(), CudaError> {
         let buffer = self.buffer().filter(|_| bytes <= BUFFER);
+        let arrival = self.expect(from, bytes);
         // SAFETY: the caller's promise, or the buffer's; the copy is done before this returns.
         unsafe { driver.copy_to_host_async(buffer.map_or(to, <*mut u8>::cast), from, bytes, self.stream) }?;
-        self.wait(driver)?;
+        match arrival {
+            Some(mut arrival) => self.look(driver, || arrival.is_complete())?,
+            None => self.wait(driver)?,
+        }
         if let Some(buffer) = buffer {
             // SAFETY: the copy has filled the buffer; the rest is the caller's promise.
             unsafe { to.cast::<u8>().copy_from_nonoverlapping(buffer, bytes) };

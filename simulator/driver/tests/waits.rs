@@ -250,13 +250,18 @@ fn a_batch_runs_its_operations_in_order_or_not_at_all() {
 }
 
 #[test]
-fn words_must_be_aligned_and_known_to_the_driver() {
+fn words_must_be_aligned_and_known_to_the_driver_and_writes_have_a_barrier() {
     let _context = Context::new();
     let stream = stream(0) as Handle;
     let local = std::sync::atomic::AtomicU64::new(0);
     assert_eq!(code!(cuStreamWaitValue64_v2(stream, address(&local), 1, EQ)), INVALID_VALUE);
     assert_eq!(code!(cuStreamWaitValue64_v2(stream, device_memory(16) + 4, 1, EQ)), INVALID_VALUE);
     assert_eq!(code!(cuStreamWaitValue64_v2(stream, device_memory(16), 1, 4)), INVALID_VALUE);
+    const NO_MEMORY_BARRIER: u32 = 1;
+    assert_eq!(
+        code!(cuStreamWriteValue64_v2(stream, device_memory(16), 1, NO_MEMORY_BARRIER)),
+        INVALID_VALUE
+    );
     ok!(cuStreamSynchronize(stream));
 }
 

@@ -1,4 +1,4 @@
-// boomerang: checks: a fault that another host thread's copies may notice first is told of with the name of the kernel
+// boomerang: checks: a fault that another host thread's copies, of 4 KiB and of 4 bytes, may notice first is told of with the name of the kernel
 // boomerang: plugins: ours
 // boomerang: exit: failure
 // boomerang: stderr: main.*omp_fn
@@ -18,6 +18,7 @@ int main(void) {
   if (omp_get_thread_num() == 0) {
     for (;;) {
 #pragma omp target update from(data)
+#pragma omp target update from(data[:1])
     }
   } else {
     unsigned long address = 0x10;

@@ -1,11 +1,11 @@
-// boomerang: checks: 200 regions that map an int make one launch, one copy in each direction and two stream writes each, for the kernel and the copy back; none allocates, frees or asks for ranges of memory
+// boomerang: checks: 200 regions that map an int make one launch, one copy back and two stream writes each, of what they map and for the end of the kernel; none allocates, frees or asks for ranges of memory
 // boomerang: env: BOOMERANG_SIM_CALLS=1
 // boomerang: plugins: ours
 // boomerang: on: sim
 // boomerang: stderr: cuLaunchKernel was called 2\d\d times
-// boomerang: stderr: cuMemcpyHtoDAsync_v2 was called 2\d\d times
+// boomerang: stderr: cuStreamBatchMemOp_v2 was called 2\d\d times
 // boomerang: stderr: cuMemcpyDtoHAsync_v2 was called 2\d\d times
-// boomerang: stderr: cuStreamWriteValue32\w* was called 4\d\d times
+// boomerang: stderr: cuStreamWriteValue32\w* was called 2\d\d times
 // boomerang: not-stderr: cu(MemAlloc|MemFree|MemGetAddressRange)\w* was called \d\d\d+ times
 #include "../check.h"
 

@@ -12,8 +12,6 @@ use std::ffi::c_uint;
 
 /// `CU_STREAM_WAIT_VALUE_FLUSH`: there is nothing remote to flush here.
 const FLUSH: c_uint = 1 << 30;
-/// `CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER`.
-const NO_BARRIER: c_uint = 1;
 /// The driver's limit for one batch.
 const MOST_OPERATIONS: c_uint = 256;
 
@@ -39,10 +37,14 @@ fn wait_for(address: CUdeviceptr, value: u64, wide: bool, flags: c_uint) -> Resu
 }
 
 fn write_of(address: CUdeviceptr, value: u64, wide: bool, flags: c_uint) -> Result<Work> {
-    if flags & !NO_BARRIER != 0 {
+    // CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER is "not supported in the v2 API" (cuda.h), and refused by a driver.
+    if flags != 0 {
         return Err(Error::INVALID_VALUE);
     }
-    Ok(Work::Write(word(address, wide)?, value))
+    let word = word(address, wide)?;
+    // Now, which is before the write is done: whoever reads without waiting for it has another fault.
+    platform().memory.mark_written(address, if wide { 8 } else { 4 });
+    Ok(Work::Write(word, value))
 }
 
 /// Enqueues operations that `make` checks first.

@@ -158,7 +158,7 @@ impl Memory {
     }
 
     /// Notes that `len` bytes at `addr` were written, if they are device memory and that is tracked.
-    pub(crate) fn mark_written(&self, addr: u64, len: u64) {
+    pub fn mark_written(&self, addr: u64, len: u64) {
         self.written(addr).into_iter().for_each(|written| written.mark(addr, len));
     }
 
