@@ -13,7 +13,8 @@ use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
 use super::{
-    Descriptor, Protocol, atomics, direct, first_use, heap, inject, lanes, loads, spin, team, team_state,
+    Descriptor, Protocol, atomics, copies, direct, first_use, heap, inject, lanes, loads, spin, team,
+    team_state,
 };
 use crate::abi::host;
 use crate::device::{Device, registry};
@@ -47,6 +48,7 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let texts = call_directly(image, texts);
     let (texts, prints) = reduce(image, texts);
     let texts = keep_reading(image, texts);
+    let texts = copy_inline(image, texts);
     let texts = load_ahead(image, texts);
     let texts = add_at_once(device, image, texts);
     let texts = share_team_state(image, texts);
@@ -164,6 +166,16 @@ fn keep_reading<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Co
     if objects > 0 {
         host::debug(|| format!("offload image {}: loops wait for memory in {objects} objects", image.name));
     }
+    texts
+}
+
+/// Has small copies made without a call.
+fn copy_inline<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
+    if !env::settings().ptx_passes.copies {
+        return texts;
+    }
+    let (texts, objects) = rewrite_each(texts, copies::inline);
+    host::debug(|| format!("offload image {}: small copies need no call in {objects} objects", image.name));
     texts
 }
 

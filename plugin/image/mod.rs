@@ -14,8 +14,10 @@ macro_rules! device_object {
 pub mod accesses;
 pub mod atomics;
 pub mod cache;
+pub mod calls;
 pub mod code;
 pub mod compile;
+pub mod copies;
 pub mod descriptor;
 pub mod direct;
 pub mod epilogue;
