@@ -135,7 +135,7 @@ pub const VARIABLES: &[Variable] = &[
                the team only, and leaves out those that do nothing more; the program's own fences stay as they are. heap gives \
                malloc and free in device code a heap of ours, which many threads can use at once, and whose memory can be copied \
                (see BOOMERANG_HEAP). team, which includes heap, has what libgomp keeps of a team in the team's shared memory, \
-               3 KiB of it. registers sets BOOMERANG_REGISTERS to 64 for images that start threads, if no function needs more.",
+               4 KiB of it. registers sets BOOMERANG_REGISTERS to 64 for images that start threads, if no function needs more.",
         apply: |settings, value| {
             settings.ptx_passes = PtxPasses::named(value)?;
             Some(())

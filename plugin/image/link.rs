@@ -14,7 +14,7 @@ use super::prune::prune;
 use super::reach::Reach;
 use super::{
     Descriptor, Protocol, atomics, copies, direct, first_use, heap, inject, lanes, loads, spin, team,
-    team_state,
+    team_state, threads,
 };
 use crate::abi::host;
 use crate::device::{Device, registry};
@@ -318,7 +318,12 @@ fn share_teams<'a>(
     });
     let Some(shared) = shared else { return texts };
     let runtime = team::runtime(device.attrs.compute_capability).to_owned();
-    shared.into_iter().chain([runtime]).map(owned).collect()
+    let shared = shared.into_iter().chain([runtime]).map(owned).collect();
+    let (shared, objects) = rewrite_each(shared, threads::share);
+    host::debug(|| {
+        format!("offload image {}: threads lie in shared memory in {objects} objects", image.name)
+    });
+    shared
 }
 
 /// The texts as the passes take them; none where one isn't UTF-8.

@@ -40,6 +40,7 @@ pub mod spin;
 pub mod symbols;
 pub mod team;
 pub mod team_state;
+pub mod threads;
 pub mod tokens;
 
 use std::sync::Arc;
