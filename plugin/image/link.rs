@@ -13,8 +13,8 @@ use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
 use super::{
-    Descriptor, Protocol, atomics, copies, direct, first_use, heap, inject, lanes, loads, spin, team,
-    team_state, threads,
+    Descriptor, Protocol, atomics, copies, direct, ending, first_use, heap, inject, lanes, loads, spin,
+    spread, team, team_state, threads,
 };
 use crate::abi::host;
 use crate::device::{Device, registry};
@@ -53,6 +53,7 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let texts = add_at_once(device, image, texts);
     let texts = share_team_state(image, texts);
     let texts = weaken_fences(device, image, texts);
+    let texts = spread_over_lanes(image, texts);
     let quiet = strs(&texts).filter(|_| reverse).map(|objects| inject::quiet_kernels(&objects));
     let (texts, protocol, calls) = add_runtime(device, texts, reverse);
     let (texts, lanes_bytes) = part_lanes(device, image, texts);
@@ -249,6 +250,16 @@ fn weaken_fences<'a>(
     texts
 }
 
+/// Has lanes share out what the first thread of a team does for all.
+fn spread_over_lanes<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
+    if !env::settings().ptx_passes.team {
+        return texts;
+    }
+    let (texts, objects) = rewrite_each(texts, spread::over_lanes);
+    host::debug(|| format!("offload image {}: lanes start teams together in {objects} objects", image.name));
+    texts
+}
+
 /// Gives each lane its own soft-stack pointer where lanes may run ahead of others in SIMD regions. Also tells how much shared memory that takes.
 fn part_lanes<'a>(
     device: &Device,
@@ -323,7 +334,12 @@ fn share_teams<'a>(
     host::debug(|| {
         format!("offload image {}: threads lie in shared memory in {objects} objects", image.name)
     });
-    shared
+    let Some(shorter) = strs(&shared).and_then(|objects| ending::shorten(&objects)) else { return shared };
+    host::debug(|| {
+        let objects = shorter.iter().flatten().count();
+        format!("offload image {}: teams end sooner in {objects} objects", image.name)
+    });
+    replaced(shared, shorter)
 }
 
 /// The texts as the passes take them; none where one isn't UTF-8.

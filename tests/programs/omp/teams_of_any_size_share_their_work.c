@@ -1,6 +1,7 @@
 // boomerang: checks: teams of 1 to 32 threads, of which one after the other some take part in parallel regions, do each iteration once
 // boomerang: env: GOMP_DEBUG=1
-// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=team | BOOMERANG_SIM_SEED=1 | BOOMERANG_SIM_SEED=2
+// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=team
+// boomerang: seeds: 20
 #include <omp.h>
 
 #include "../check.h"
