@@ -13,8 +13,8 @@ use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
 use super::{
-    Descriptor, Protocol, atomics, copies, direct, ending, first_use, heap, inject, lanes, loads, spin,
-    spread, team, team_state, threads,
+    Descriptor, Protocol, atomics, copies, direct, ending, first_use, heap, inject, lanes, loads, noreturn,
+    spin, spread, team, team_state, threads,
 };
 use crate::abi::host;
 use crate::device::{Device, registry};
@@ -58,7 +58,8 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let (texts, protocol, calls) = add_runtime(device, texts, reverse);
     let (texts, lanes_bytes) = part_lanes(device, image, texts);
     let (texts, has_heap) = add_heap(device, image, texts);
-    let mut texts = if has_heap { share_teams(device, image, texts, lanes_bytes) } else { texts };
+    let texts = if has_heap { share_teams(device, image, texts, lanes_bytes) } else { texts };
+    let mut texts = end_with_main(image, texts);
     let strings = texts.iter().filter_map(|text| text.to_str().ok());
     let first_use = if reverse || calls { first_use::object(strings) } else { None };
     let has_first_use = first_use.is_some();
@@ -340,6 +341,22 @@ fn share_teams<'a>(
         format!("offload image {}: teams end sooner in {objects} objects", image.name)
     });
     replaced(shared, shorter)
+}
+
+/// Has kernels end where libgomp's function for them does.
+fn end_with_main<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
+    if !env::settings().ptx_passes.team {
+        return texts;
+    }
+    let ended = strs(&texts).and_then(|objects| noreturn::end_threads(&objects));
+    host::debug(|| {
+        let objects = ended.iter().flatten().flatten().count();
+        format!("offload image {}: threads end without a return in {objects} objects", image.name)
+    });
+    match ended {
+        Some(ended) => replaced(texts, ended),
+        None => texts,
+    }
 }
 
 /// The texts as the passes take them; none where one isn't UTF-8.

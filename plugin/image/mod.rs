@@ -34,6 +34,7 @@ pub mod link;
 pub mod load;
 pub mod loads;
 pub mod names;
+pub mod noreturn;
 pub mod pressure;
 pub mod prune;
 pub mod reach;
