@@ -50,6 +50,8 @@ pub struct PtxPasses {
     pub direct: bool,
     /// The JIT gets only what kernels reach.
     pub prune: bool,
+    /// Small copies are made without a call.
+    pub copies: bool,
     /// Unrolled loops load ahead of their stores.
     pub loads: bool,
     /// Doubles are added atomically by one instruction.
@@ -74,6 +76,7 @@ impl PtxPasses {
         PtxPasses {
             direct: is_made,
             prune: is_made,
+            copies: is_made,
             loads: is_made,
             atomics: is_made,
             fences: is_made,
@@ -93,6 +96,7 @@ impl PtxPasses {
             match name.trim() {
                 "direct" => passes.direct = true,
                 "prune" => passes.prune = true,
+                "copies" => passes.copies = true,
                 "loads" => passes.loads = true,
                 "atomics" => passes.atomics = true,
                 "fences" => passes.fences = true,
@@ -374,7 +378,7 @@ mod tests {
         assert_eq!(parse_one("GOMP_NVPTX_JIT", "-O1 -O4").0.jit.optimization, Some(4));
         assert_eq!(parse_one("BOOMERANG_JIT_THREADS", "0").0.jit.threads, Some(0));
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "0").0.ptx_passes, PtxPasses::NONE);
-        let all = "fences, prune,team,direct,registers,loads , atomics";
+        let all = "fences, prune,team,direct,registers,loads , atomics,copies";
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", all).0.ptx_passes, PtxPasses::ALL);
         let fences = PtxPasses { fences: true, ..PtxPasses::NONE };
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences").0.ptx_passes, fences);
