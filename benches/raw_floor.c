@@ -1,5 +1,7 @@
 // boomerang: measures: what the CUDA driver alone needs for the same steps: the floor for the first region, for regions and for requests
 // boomerang: compiler: system
+#include <pthread.h>
+
 #include "bench.h"
 #include "raw.h"
 
@@ -27,7 +29,7 @@ static void run(void *function, void *stream, void **arguments) {
   check(launch(function, 1, 1, 1, 32, 1, 1, 0, stream, arguments, 0), "cuLaunchKernel");
 }
 
-enum { REGIONS = 5000, REQUESTS = 10000, WARM_UP = 100 };
+enum { REGIONS = 5000, REQUESTS = 10000, WARM_UP = 100, THREADS = 8, THREAD_REQUESTS = 2000, ROUNDS = 20 };
 static struct series s;
 
 static void region_floor(void *empty, void *stream, volatile uint32_t *word) {
@@ -68,6 +70,41 @@ static void request_floor(void *ping, void *stream, uint32_t *words) {
   report("request-nothing-mapped-cpu", cpu, "us");
 }
 
+/* One of the threads that answer a kernel each. */
+struct answerer {
+  void *context, *ping, *stream;
+  uint32_t *words;
+};
+
+static void *answer(void *argument) {
+  struct answerer *me = argument;
+  uint32_t count = THREAD_REQUESTS;
+  void *arguments[] = {&me->words, &count};
+  check(RAW(int, cuCtxSetCurrent, void *)(me->context), "cuCtxSetCurrent");
+  me->words[0] = me->words[16] = 0;
+  run(me->ping, me->stream, arguments);
+  for (uint32_t i = 1; i <= count; i++) {
+    while (__atomic_load_n(&me->words[0], __ATOMIC_ACQUIRE) != i)
+      ;
+    __atomic_store_n(&me->words[16], i, __ATOMIC_RELEASE);
+  }
+  check(synchronize_stream(me->stream), "cuStreamSynchronize");
+  return 0;
+}
+
+/* `n` threads at once. */
+static void threads_floor(const char *name, struct answerer *answerers, int n) {
+  pthread_t threads[THREADS];
+  for (begin(&s, ROUNDS, 1); more(&s); lap(&s)) {
+    for (int t = 0; t < n; t++)
+      if (pthread_create(&threads[t], 0, answer, &answerers[t]))
+        exit(1);
+    for (int t = 0; t < n; t++)
+      pthread_join(threads[t], 0);
+  }
+  report_series(name, &s, n * THREAD_REQUESTS);
+}
+
 static void idle_floor(void *idle, void *stream) {
   int (*record)(void *, void *) = RAW(int, cuEventRecord, void *, void *);
   int (*synchronize)(void *) = RAW(int, cuEventSynchronize, void *);
@@ -104,9 +141,18 @@ int main(void) {
 
   check(function(&ping, module, "ping"), "cuModuleGetFunction");
   check(function(&idle, module, "idle"), "cuModuleGetFunction");
-  uint32_t *words = raw_pinned(4096);
+  enum { WORDS = 1024 }; /* A page each. */
+  uint32_t *words = raw_pinned(THREADS * WORDS * sizeof *words);
+  struct answerer answerers[THREADS];
+  for (int t = 0; t < THREADS; t++) {
+    answerers[t] = (struct answerer){.ping = ping, .words = words + t * WORDS};
+    check(RAW(int, cuCtxGetCurrent, void **)(&answerers[t].context), "cuCtxGetCurrent");
+    check(RAW(int, cuStreamCreate, void **, unsigned)(&answerers[t].stream, NON_BLOCKING), "cuStreamCreate");
+  }
   region_floor(empty, stream, words);
   request_floor(ping, stream, words);
+  threads_floor("request-1-thread", answerers, 1);
+  threads_floor("request-8-threads", answerers, THREADS);
   idle_floor(idle, stream);
   return 0;
 }

@@ -11,7 +11,8 @@
 extern __attribute__ ((address_space (3))) uint64_t __boomerang_region;
 
 /* A copy of the region, one per team: shared memory answers ten times sooner. Every kernel clears `version` as it starts, and the
-   first requester fills it in; several may, with the same.  */
+   first requester fills it in; several may, with the same. Nobody counts teams in the copy: there `ended_teams` is the device's number
+   + 1, or 0 while GOMP_target_ext hasn't asked for it.  */
 extern __attribute__ ((address_space (3))) struct rev_region __boomerang_cache;
 
 /* From the post to the first look for the reply, in cycles of some 0.5 ns. A look takes 1.1 us (measured on an H200), whose first half is
@@ -21,7 +22,7 @@ extern __attribute__ ((address_space (3))) struct rev_region __boomerang_cache;
 #define FIRST_LOOK_SOONER 16u
 #define FIRST_LOOK_LATER 128u
 #define FIRST_LOOK_MOST 2200u
-/* Looks for the reply between looks at the bell.  */
+/* Looks for the reply between looks at the bell. None comes with the first look, most often the only one: two take 0.1 us longer.  */
 #define BELL_LOOKS 8
 /* Looks for the reply, a microsecond each, before the others are given more of the bus, and the pause between looks then.  */
 #define EAGER_LOOKS 16
@@ -47,7 +48,9 @@ struct ticket
   const uint32_t *asleep;
   char *area;
   uint32_t area_bytes;
-  uint32_t number; /* the leader's alone */
+  /* The leader's alone.  */
+  uint32_t number;
+  uint32_t serving; /* the slot's, as the number was drawn */
 };
 
 /* The region of the running kernel; false if there is none.  */
@@ -60,6 +63,7 @@ find_region (struct rev_region *region)
       const struct rev_region *here = (const struct rev_region *) __boomerang_region;
       if (here == 0 || here->version != REV_WIRE_VERSION)
 	return 0;
+      __boomerang_cache.ended_teams = 0;
       __boomerang_cache.slot_mask = here->slot_mask;
       __boomerang_cache.area_bytes = here->area_bytes;
       __boomerang_cache.posted = here->posted;
@@ -138,7 +142,13 @@ line_up (const struct rev_region *region, struct lanes lanes)
   ticket.asleep = &ticket.bell->asleep[((region->posted >> 12) + index) % REV_BELL_COPIES].word;
   ticket.area = (char *) region->areas + (uint64_t) index * region->area_bytes;
   ticket.area_bytes = region->area_bytes;
-  ticket.number = lanes.leads ? fetch_add_relaxed_gpu_u32 (&ticket.turn->next, 1) : 0;
+  ticket.number = ticket.serving = 0;
+  /* Both are under way at once.  */
+  if (lanes.leads)
+    {
+      ticket.number = fetch_add_relaxed_gpu_u32 (&ticket.turn->next, 1);
+      ticket.serving = load_relaxed_sys_u32 (&ticket.turn->serving);
+    }
   return ticket;
 }
 
@@ -199,26 +209,33 @@ fill (struct ticket ticket, const struct rev_request *request, struct lanes lane
     }
 }
 
-/* Publishes a short request, a target block's that maps nothing; or with `fn` 0 the long one that all lanes wrote into the slot.  */
+/* Publishes a short request, a target block's that maps nothing. `exchange` has released what came before.  */
 static inline void
-post (struct ticket ticket, uint32_t dev_num, uint64_t fn, struct lanes lanes)
+post_short (struct ticket ticket, uint32_t dev_num, uint64_t fn, struct lanes lanes)
 {
-  meet (lanes);
   if (lanes.leads)
-    store_release_sys_u64 (ticket.posted, REV_POSTED (ticket.number, 0, dev_num, fn));
+    store_relaxed_u64 (ticket.posted, REV_POSTED (ticket.number, 0, dev_num, fn));
 }
 
-/* Publishes a compact request of a warp, each lane of it a word, by one store. Release: what the lanes did before they met comes before
-   the words. These say whose they are, so `posted` needn't wait until they are there.  */
+/* Publishes a compact request of a warp, each lane of it a word, by one store. `exchange` has released what came before. The words say
+   whose they are, so `posted` needn't wait until they are there.  */
 static inline void
 post_words (struct ticket ticket, uint32_t items, uint32_t dev_num, uint64_t fn, uint32_t word, struct lanes lanes)
 {
-  meet (lanes);
   uint32_t number = from_leader (lanes, ticket.number);
   if (lanes.first < items * REV_ITEM_WORDS)
-    store_release_sys_u64 (ticket.words + lanes.first, REV_WORD (number, word));
+    store_relaxed_u64 (ticket.words + lanes.first, REV_WORD (number, word));
   if (lanes.leads)
     store_relaxed_u64 (ticket.posted, REV_POSTED (number, items, dev_num, fn));
+}
+
+/* Publishes the long request that all lanes wrote into the slot.  */
+static inline void
+post_long (struct ticket ticket, struct lanes lanes)
+{
+  meet (lanes);
+  if (lanes.leads)
+    store_release_sys_u64 (ticket.posted, REV_POSTED (ticket.number, 0, 0, 0));
 }
 
 /* What a look at the reply finds.  */
@@ -340,22 +357,32 @@ typedef void poster (struct ticket ticket, const void *request, struct lanes lan
 typedef int taker (struct ticket ticket, const void *request, struct reply reply, struct lanes lanes);
 
 /* Takes a slot, posts the request and, if there is something to take, waits for the reply, takes it and gives the slot back. `words`:
-   see `is_served`.
+   see `is_served`. `is_long`: whether the request has the long form. Where it hasn't, all that comes before the post is done by now. It
+   is released here: the fence takes 0.5 us and more (docs/performance.md), and meanwhile ticket and turn are on their way.
 
    There is one loop, which all lanes leave together, by a vote. Lanes that come out of a loop wait behind it for those of their warp that
    are still in it; here none has to, so none waits there for one that waits for what it holds. And GCC's code wants lanes to go on as
    they came, together: it has one soft-stack pointer for all lanes of a warp, in shared memory, which every function moves and puts
    back.  */
 static inline __attribute__ ((always_inline)) void
-exchange (const struct rev_region *region, const void *request, poster *post_it, taker *take_it, uint32_t words, struct lanes lanes)
+exchange (const struct rev_region *region, const void *request, poster *post_it, taker *take_it, uint32_t words, int is_long,
+	  struct lanes lanes)
 {
   enum { IN_LINE, POSTED, LOOKED, DONE } stage = IN_LINE;
   uint32_t together = lanes.step != 1 ? ALL_LANES : active_lanes ();
+  meet (lanes);
   struct ticket ticket = line_up (region, lanes);
-  uint32_t wait = 0;
+  int is_ours = 0;
+  if (!is_long)
+    {
+      /* Each lane for what it did and, as they have met, for what the others did. Acquire, too: see `is_our_turn`.  */
+      fence_sys ();
+      is_ours = from_leader (lanes, lanes.leads && ticket.serving == ticket.number);
+    }
+  uint32_t wait = 0, looks_in_vain = 0;
   for (uint32_t looks = 0;; looks++)
     {
-      if (stage == IN_LINE && is_our_turn (ticket, lanes))
+      if (stage == IN_LINE && (is_ours || is_our_turn (ticket, lanes)))
 	{
 	  post_it (ticket, request, lanes);
 	  stage = POSTED;
@@ -370,7 +397,7 @@ exchange (const struct rev_region *region, const void *request, poster *post_it,
       if (stage == POSTED || stage == LOOKED)
 	{
 	  struct reply reply;
-	  uint32_t is_asleep = looks % BELL_LOOKS == 0 ? is_host_asleep (ticket, lanes) : 0;
+	  uint32_t is_asleep = looks_in_vain++ % BELL_LOOKS == 1 ? is_host_asleep (ticket, lanes) : 0;
 	  int is_there = is_served (ticket, words, &reply, lanes);
 	  if (stage == POSTED)
 	    learn (ticket, wait, is_there, lanes);

@@ -262,6 +262,17 @@ fence_gpu (void)
 #endif
 }
 
+/* The same for the host as well.  */
+static inline void
+fence_sys (void)
+{
+#if BOOMERANG_SM >= 70
+  asm volatile ("fence.acq_rel.sys;" : : : "memory");
+#else
+  asm volatile ("membar.sys;" : : : "memory");
+#endif
+}
+
 /* Atomic among the device's threads; order nothing.  */
 
 static inline void

@@ -30,6 +30,7 @@ struct target
   const uint64_t *sizes;
   const uint16_t *kinds;
   int32_t dev_num;
+  int is_short;
   int is_compact;
   struct item mine;
   struct word word; /* if it is compact */
@@ -148,7 +149,7 @@ move_items (char *area, struct item item, int wanted, int to_area, struct lanes 
 {
   const void *from = to_area ? (const void *) item.address : area + item.at;
   void *to = to_area ? area + item.at : (void *) item.address;
-  int is_word = (item.size == 4 || item.size == 8) && item.address % item.size == 0;
+  int is_word = (item.size == 4 || item.size == 8) && (item.address & (item.size - 1)) == 0;
   if (wanted && is_word && item.size == 4)
     *(uint32_t *) to = load_fresh_u32 (from);
   else if (wanted && is_word)
@@ -173,6 +174,20 @@ move_items (char *area, struct item item, int wanted, int to_area, struct lanes 
 	step_ != 0)
 
 static inline void
+post_nothing_mapped (struct ticket ticket, const void *request, struct lanes lanes)
+{
+  const struct target *target = request;
+  post_short (ticket, (uint32_t) target->dev_num, target->fn, lanes);
+}
+
+static inline int
+take_nothing (struct ticket ticket, const void *request, struct reply reply, struct lanes lanes)
+{
+  (void) ticket, (void) request, (void) reply, (void) lanes;
+  return 0;
+}
+
+static inline __attribute__ ((always_inline)) void
 post_target (struct ticket ticket, const void *request, struct lanes lanes)
 {
   const struct target *target = request;
@@ -184,9 +199,9 @@ post_target (struct ticket ticket, const void *request, struct lanes lanes)
       post_words (ticket, (uint32_t) mapnum, (uint32_t) target->dev_num, target->fn, target->word.bits, lanes);
       return;
     }
-  if (mapnum == 0 && fits_posted (target))
+  if (target->is_short)
     {
-      post (ticket, (uint32_t) target->dev_num, target->fn, lanes);
+      post_nothing_mapped (ticket, request, lanes);
       return;
     }
   int has_inline = arrays_fit (mapnum, capacity);
@@ -215,10 +230,10 @@ post_target (struct ticket ticket, const void *request, struct lanes lanes)
 	  if (rev_kind_to (target->kinds[i]))
 	    copy (area + at, (const void *) target->addrs[i], target->sizes[i], lanes);
     }
-  post (ticket, 0, 0, lanes);
+  post_long (ticket, lanes);
 }
 
-static inline int
+static inline __attribute__ ((always_inline)) int
 take_items (struct ticket ticket, const void *request, struct reply reply, struct lanes lanes)
 {
   const struct target *target = request;
@@ -247,6 +262,16 @@ take_items (struct ticket ticket, const void *request, struct reply reply, struc
    that runs this, as the host counts (struct gomp_offload_icvs, libgomp 13 to 16).  */
 extern const volatile int32_t __gomp_additional_icvs[4];
 
+/* That number, where the region is known. Several may ask for it, and find the same.  */
+static inline int32_t
+own_number (void)
+{
+  uint32_t after = __boomerang_cache.ended_teams;
+  if (after == 0)
+    __boomerang_cache.ended_teams = after = (uint32_t) __gomp_additional_icvs[0] + 1;
+  return (int32_t) (after - 1);
+}
+
 void
 GOMP_target_ext (int device, void (*fn) (void *), size_t mapnum, void **hostaddrs, size_t *sizes, unsigned short *kinds,
 		 unsigned int flags, void **depend, void **args)
@@ -262,10 +287,17 @@ GOMP_target_ext (int device, void (*fn) (void *), size_t mapnum, void **hostaddr
 			   .addrs = (const uint64_t *) hostaddrs,
 			   .sizes = (const uint64_t *) sizes,
 			   .kinds = kinds,
-			   .dev_num = __gomp_additional_icvs[0] };
+			   .dev_num = own_number () };
+  target.is_short = mapnum == 0 && fits_posted (&target);
   if (!in_lockstep ())
     {
-      exchange (&region, &target, post_target, take_items, 1, lane_alone ());
+      exchange (&region, &target, post_target, take_items, 1, !target.is_short, lane_alone ());
+      return;
+    }
+  if (target.is_short)
+    {
+      /* Code of its own: a warp that has a multiprocessor for itself waits for each instruction.  */
+      exchange (&region, &target, post_nothing_mapped, take_nothing, 1, 0, lanes_of_warp ());
       return;
     }
   uint32_t lane = __nvvm_read_ptx_sreg_laneid ();
@@ -273,5 +305,6 @@ GOMP_target_ext (int device, void (*fn) (void *), size_t mapnum, void **hostaddr
   target.is_compact = make_compact (&target, target.mine, region.area_bytes, lane, &target.word);
   if (!target.is_compact)
     target.mine.at = place_of (&target, target.mine, region.area_bytes, lane);
-  exchange (&region, &target, post_target, take_items, target.is_compact ? 1 + REV_REPLY_WORDS : 1, lanes_of_warp ());
+  exchange (&region, &target, post_target, take_items, target.is_compact ? 1 + REV_REPLY_WORDS : 1, !target.is_compact,
+	    lanes_of_warp ());
 }

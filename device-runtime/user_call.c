@@ -17,7 +17,7 @@ post_call (struct ticket ticket, const void *request, struct lanes lanes)
   const struct rev_request line = { .op = REV_OP_USER, .fn = call->opcode, .mapnum = call->bytes };
   fill (ticket, &line, lanes);
   copy (ticket.area, call->data, call->bytes, lanes);
-  post (ticket, 0, 0, lanes);
+  post_long (ticket, lanes);
 }
 
 static inline int
@@ -39,11 +39,11 @@ make (uint32_t opcode, void *data, uint32_t bytes, taker *take_it)
 #ifndef BOOMERANG_PLAIN
   if (in_lockstep ())
     {
-      exchange (&region, &call, post_call, take_it, 1, lanes_of_warp ());
+      exchange (&region, &call, post_call, take_it, 1, 1, lanes_of_warp ());
       return 1;
     }
 #endif
-  exchange (&region, &call, post_call, take_it, 1, lane_alone ());
+  exchange (&region, &call, post_call, take_it, 1, 1, lane_alone ());
   return 1;
 }
 

@@ -22,10 +22,10 @@
    Invariants
    1. A `posted` whose ticket isn't that of `done` says that the slot holds a request that waits to be served; of the compact form, once
       each of its words carries the ticket + 1 in full. The device changes `posted` only while it holds the slot's turn and its
-      ticket is that of `done`, by a release store at system scope; the host reads it with acquire order. Tickets count on by one, so
-      the host knows the one to come in full.
-      With the compact form it is the words that are stored with release order, each lane's by itself, and loaded with acquire order;
-      `posted` comes after them in the program, and may be seen before. Nothing but such words is ever stored in a rev_words, so one
+      ticket is that of `done`, by a store with release order at system scope, or by one that a fence with that order comes before; the
+      host reads it with acquire order. Tickets count on by one, so the host knows the one to come in full.
+      With the compact form it is the words that such a fence comes before, of the lane that stores them, and that are loaded with
+      acquire order; `posted` comes after them in the program, and may be seen before. Nothing but such words is ever stored in a rev_words, so one
       that carries a ticket is of that ticket's request (or of one 2^32 requests ago).
       The device holds the turn of ticket t once `serving == t`; or once `left == t`, that is, the holder of ticket t - 1 went on without
       its reply, and `done == t`, that is, the host has served it. `serving` and `left` are stored with release order by the

@@ -26,7 +26,7 @@ struct Place {
 
 /// The first of these words that doesn't carry `done`, the ticket + 1, if there is one.
 pub fn missing(words: &[AtomicU64], done: u32) -> Option<u64> {
-    // Acquire: pairs with the lanes' st.release.sys of their words (before sm_70 the membar.sys before them).
+    // Acquire: pairs with the lanes' fence.acq_rel.sys before they store their words (before sm_70 membar.sys).
     words.iter().map(|word| word.load(Ordering::Acquire)).find(|word| (word >> 32) as u32 != done)
 }
 

@@ -16,6 +16,7 @@ pub mod service;
 pub mod slot;
 pub mod source;
 pub mod sync;
+pub mod tally;
 pub mod wait;
 pub mod window;
 pub mod wire;
@@ -33,8 +34,9 @@ use region::Regions;
 use slot::Slot;
 use source::{RingSource, SlotSource, Source};
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use tally::Tally;
 use wire::Bell;
 
 /// What a device and its host threads share, in pinned memory, and the stream for waits on it.
@@ -81,8 +83,7 @@ pub struct State {
     pub regions: Regions,
     /// Further threads that serve requests which come in windows.
     pub helpers: Helpers,
-    serving: AtomicUsize,
-    served: AtomicU64,
+    tally: Tally,
 }
 
 impl State {
@@ -162,23 +163,24 @@ impl State {
     pub fn serve(&self, serving: Serving, block: impl FnOnce()) {
         // SeqCst, as the look whether the program ends, and in `ending::begin`: either this thread sees that it ends, or the end sees
         // this thread.
-        self.serving.fetch_add(1, Ordering::SeqCst);
+        let tally = self.tally.part();
+        tally.serving.fetch_add(1, Ordering::SeqCst);
         if ending::is_elsewhere() {
-            self.serving.fetch_sub(1, Ordering::Relaxed);
+            tally.serving.fetch_sub(1, Ordering::Relaxed);
             ending::stay();
         }
         service::serve(serving, block);
-        self.serving.fetch_sub(1, Ordering::Relaxed);
-        self.served.fetch_add(1, Ordering::Relaxed);
+        tally.serving.fetch_sub(1, Ordering::Relaxed);
+        tally.served.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Blocks that are being served. Their kernels wait for them.
     pub fn under_service(&self) -> usize {
-        self.serving.load(Ordering::SeqCst)
+        self.tally.serving()
     }
 
     /// Requests served so far.
     pub fn served(&self) -> u64 {
-        self.served.load(Ordering::Relaxed)
+        self.tally.served()
     }
 }

@@ -261,7 +261,7 @@ impl Window {
             if wire::ticket_byte(posted.load(Ordering::Relaxed)) == before as u8 {
                 continue;
             }
-            // Acquire: pairs with the device's st.release.sys of `posted` (before sm_70 the membar.sys before it).
+            // Acquire: pairs with the device's st.release.sys of `posted`, or the fence.acq_rel.sys before it (before sm_70 membar.sys).
             let posted = posted.load(Ordering::Acquire);
             let done = before.wrapping_add(1);
             if wire::items(posted) != 0 && self.is_late(slot, posted, done) {
