@@ -53,10 +53,10 @@ impl Driver {
         Ok(Graph { exec, node })
     }
 
-    /// `cuGraphExecKernelNodeSetParams`: changes the arguments.
+    /// `cuGraphExecKernelNodeSetParams`: changes what the kernel is launched with. `function` is still the same.
     ///
     /// # Safety
-    /// As for [`Driver::make_graph`], of which function and shape are.
+    /// As for [`Driver::make_graph`].
     pub unsafe fn set_graph(
         &self,
         graph: &Graph,

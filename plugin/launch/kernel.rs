@@ -101,14 +101,11 @@ impl Region {
         let stack_bytes = if tells_end { STACK_BYTES - TELL } else { STACK_BYTES };
         let arguments = [variables, stacks.base(), stack_bytes];
         let mut repeats = std::mem::take(&mut queue.repeats);
-        // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
-        // variables, by libgomp's contract.
-        let graph = unsafe { repeats.count(device, &kernel, &shape, &arguments) };
-        launch(device, &kernel.name, &queue, || match graph {
-            // SAFETY: as above.
-            Some(graph) => unsafe { graph.launch(device, queue.stream, &arguments) },
-            // SAFETY: as above.
-            None => unsafe { device.driver.launch(kernel.function, &shape, queue.stream, &arguments) },
+        let with = (shape, arguments);
+        launch(device, &kernel.name, &queue, || {
+            // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
+            // variables, by libgomp's contract.
+            unsafe { repeats.launch(device, &kernel, &with, queue.stream) }
         })?;
         queue.repeats = repeats;
         queue.mark_end(device.driver, !tells_end)?;

@@ -23,56 +23,16 @@ impl std::fmt::Debug for Repeats {
 
 struct Repeat {
     kernel: KernelRef,
-    shape: Shape,
     launches: u32,
-    /// The graph, with the arguments that it has.
-    graph: Option<(Graph, [u64; 3])>,
+    /// The graph, with what it launches the kernel with.
+    graph: Option<(Graph, With)>,
 }
+
+/// What a kernel is launched with: shape and arguments.
+pub type With = (Shape, [u64; 3]);
 
 impl Repeats {
-    /// Counts a launch that is about to be, and makes the graph when it is time. The device's context is current.
-    ///
-    /// # Safety
-    /// As for `Driver::make_graph`.
-    pub unsafe fn count(
-        &mut self,
-        device: &Device,
-        kernel: &KernelRef,
-        shape: &Shape,
-        arguments: &[u64; 3],
-    ) -> Option<Ready<'_>> {
-        let after = device.graphs_after()?;
-        let known = self.0.iter().position(|repeat| repeat.kernel.is(kernel) && repeat.shape == *shape);
-        let index = match known {
-            Some(index) => index,
-            None if self.0.len() == MOST => return None,
-            None => {
-                self.0.push(Repeat { kernel: kernel.clone(), shape: *shape, launches: 0, graph: None });
-                self.0.len() - 1
-            }
-        };
-        let Repeat { kernel, shape, launches, graph } = &mut self.0[index];
-        *launches = launches.saturating_add(1);
-        if *launches == after {
-            // Where it can't be made, the kernel is launched as before, and whatever is wrong told of then.
-            // SAFETY: the caller's promise.
-            let made = unsafe { device.driver.make_graph(kernel.function, shape, arguments) };
-            *graph = made.ok().map(|graph| (graph, *arguments));
-        }
-        graph.as_mut().map(|(graph, arguments)| Ready { graph, arguments, kernel, shape })
-    }
-}
-
-/// A kernel that can be launched as a graph.
-pub struct Ready<'a> {
-    graph: &'a Graph,
-    arguments: &'a mut [u64; 3],
-    kernel: &'a KernelRef,
-    shape: &'a Shape,
-}
-
-impl Ready<'_> {
-    /// Launches it.
+    /// Launches a kernel, as a graph when it is time. The device's context is current.
     ///
     /// # Errors
     /// When the driver refuses.
@@ -80,17 +40,64 @@ impl Ready<'_> {
     /// # Safety
     /// As for `Driver::launch`.
     pub unsafe fn launch(
-        self,
+        &mut self,
         device: &Device,
+        kernel: &KernelRef,
+        with: &With,
         stream: Stream,
-        arguments: &[u64; 3],
     ) -> Result<(), CudaError> {
-        if self.arguments != arguments {
+        let (driver, function, (shape, arguments)) = (device.driver, kernel.function, with);
+        // SAFETY: the caller's promise.
+        let Some((graph, has)) = (unsafe { self.graph(device, kernel, with) }) else {
             // SAFETY: the caller's promise.
-            unsafe { device.driver.set_graph(self.graph, self.kernel.function, self.shape, arguments) }?;
-            *self.arguments = *arguments;
+            return unsafe { driver.launch(function, shape, stream, arguments) };
+        };
+        if has != with {
+            // SAFETY: the caller's promise.
+            unsafe { driver.set_graph(graph, function, shape, arguments) }?;
+            *has = *with;
         }
         // SAFETY: the caller's promise.
-        unsafe { device.driver.launch_graph(self.graph, stream) }
+        unsafe { driver.launch_graph(graph, stream) }
+    }
+
+    /// Counts a launch, and gives the kernel's graph if there is one. Makes it when it is time.
+    ///
+    /// # Safety
+    /// As for `Driver::make_graph`.
+    unsafe fn graph(
+        &mut self,
+        device: &Device,
+        kernel: &KernelRef,
+        with: &With,
+    ) -> Option<&mut (Graph, With)> {
+        let after = device.graphs_after()?;
+        let index = self.find(kernel)?;
+        let Repeat { launches, graph, .. } = &mut self.0[index];
+        *launches = launches.saturating_add(1);
+        if *launches == after {
+            // SAFETY: the caller's promise.
+            let made = unsafe { device.driver.make_graph(kernel.function, &with.0, &with.1) };
+            // Where it can't be made, the kernel is launched as before, and what is wrong told of then.
+            *graph = made.ok().map(|graph| (graph, *with));
+        }
+        graph.as_mut()
+    }
+
+    /// Where launches of a kernel are counted. If there is no more room, in place of the one without a graph that was launched least.
+    fn find(&mut self, kernel: &KernelRef) -> Option<usize> {
+        let known = self.0.iter().position(|repeat| repeat.kernel.is(kernel));
+        if known.is_some() {
+            return known;
+        }
+        let new = Repeat { kernel: kernel.clone(), launches: 0, graph: None };
+        if self.0.len() < MOST {
+            self.0.push(new);
+            return Some(self.0.len() - 1);
+        }
+        let without = (0..MOST).filter(|&index| self.0[index].graph.is_none());
+        let index = without.min_by_key(|&index| self.0[index].launches)?;
+        self.0[index] = new;
+        Some(index)
     }
 }

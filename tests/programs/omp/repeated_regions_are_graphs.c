@@ -1,11 +1,11 @@
-// boomerang: checks: each kernel is launched as a graph from its 32nd launch on, of its own shape, with new arguments where they change
+// boomerang: checks: each kernel is launched as a graph from its 32nd launch on, with another shape and other arguments where they change
 // boomerang: env: BOOMERANG_SIM_CALLS=1
 // boomerang: plugins: ours
 // boomerang: on: sim
-// boomerang: stderr: cuGraphInstantiateWithFlags was called 4 times
-// boomerang: stderr: cuGraphLaunch was called 276 times
-// boomerang: stderr: cuLaunchKernel was called 12[4-9] times
-// boomerang: stderr: cuGraphExecKernelNodeSetParams_v2 was called 1\d\d times
+// boomerang: stderr: cuGraphInstantiateWithFlags was called 3 times
+// boomerang: stderr: cuGraphLaunch was called 307 times
+// boomerang: stderr: cuLaunchKernel was called 9\d times
+// boomerang: stderr: cuGraphExecKernelNodeSetParams_v2 was called 2\d\d times
 #include "../check.h"
 
 int main(void) {
