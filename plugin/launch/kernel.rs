@@ -101,11 +101,11 @@ impl Region {
         let stack_bytes = if tells_end { STACK_BYTES - TELL } else { STACK_BYTES };
         let arguments = [variables, stacks.base(), stack_bytes];
         let mut repeats = std::mem::take(&mut queue.repeats);
-        let with = (shape, arguments);
+        let (with, may_be_graph) = ((shape, arguments), kernel.requests.is_none() && queue.has_end_word());
         launch(device, &kernel.name, &queue, || {
             // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
             // variables, by libgomp's contract.
-            unsafe { repeats.launch(device, &kernel, &with, queue.stream) }
+            unsafe { repeats.launch(device, &kernel, &with, queue.stream, may_be_graph) }
         })?;
         queue.repeats = repeats;
         queue.mark_end(device.driver, !tells_end)?;

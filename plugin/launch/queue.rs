@@ -71,6 +71,11 @@ impl Queue {
         unsafe { driver.stream_write_value_32(self.stream, end.as_ptr() as u64, self.region) }
     }
 
+    /// Whether kernels on it can get an end mark.
+    pub fn has_end_word(&self) -> bool {
+        self.end.is_some()
+    }
+
     /// Whether the end mark was written: the kernel is done and its writes are visible. False where there is none.
     pub fn has_ended(&self) -> bool {
         // Acquire pairs with the barrier that the stream's write begins with (CUDA Driver API, CU_STREAM_WRITE_VALUE_DEFAULT).
