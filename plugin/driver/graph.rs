@@ -27,14 +27,22 @@ impl Driver {
             && self.graph_add_kernel_node.is_some()
             && self.graph_instantiate.is_some()
             && self.graph_exec_kernel_node_set_params.is_some()
+            && self.graph_upload.is_some()
             && self.graph_launch.is_some()
     }
 
-    /// `cuGraphCreate`, `cuGraphAddKernelNode`, `cuGraphInstantiateWithFlags`.
+    /// `cuGraphCreate`, `cuGraphAddKernelNode`, `cuGraphInstantiateWithFlags` and, by way of `stream`, `cuGraphUpload`: the first launch would do
+    /// that.
     ///
     /// # Safety
     /// As for [`Driver::launch`], each time that the graph is launched.
-    pub unsafe fn make_graph(&self, function: Function, shape: &Shape, arguments: &[u64]) -> Result<Graph> {
+    pub unsafe fn make_graph(
+        &self,
+        function: Function,
+        shape: &Shape,
+        arguments: &[u64],
+        stream: Stream,
+    ) -> Result<Graph> {
         let (mut graph, mut node, mut exec) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
         let call = "cuGraphCreate";
         let create = missing(call, self.graph_create)?;
@@ -50,6 +58,10 @@ impl Driver {
         let instantiate = missing(call, self.graph_instantiate)?;
         // SAFETY: `exec` is valid for the write. The graph stays: its node names the kernel in what was made of it.
         check(call, unsafe { instantiate(&mut exec, graph, 0) })?;
+        let call = "cuGraphUpload";
+        let upload = missing(call, self.graph_upload)?;
+        // SAFETY: takes handles.
+        check(call, unsafe { upload(exec, stream.0) })?;
         Ok(Graph { exec, node })
     }
 

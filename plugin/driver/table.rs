@@ -153,6 +153,7 @@ table! {
         graph_instantiate ["cuGraphInstantiateWithFlags"] (*mut CUgraphExec, CUgraph, c_ulonglong);
         graph_exec_kernel_node_set_params ["cuGraphExecKernelNodeSetParams_v2"]
             (CUgraphExec, CUgraphNode, *const CUDA_KERNEL_NODE_PARAMS);
+        graph_upload ["cuGraphUpload"] (CUgraphExec, CUstream);
         graph_launch ["cuGraphLaunch"] (CUgraphExec, CUstream);
         stream_batch_mem_op ["cuStreamBatchMemOp_v2"] (CUstream, c_uint, *mut CUstreamBatchMemOpParams, c_uint);
     }

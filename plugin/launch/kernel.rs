@@ -2,6 +2,7 @@
 
 use super::dims::{Dims, Requested, WARP};
 use super::queue::{Queue, Want};
+use super::repeat;
 use super::stacks::{STACK_BYTES, Stacks};
 use crate::abi::host;
 use crate::device::Device;
@@ -101,11 +102,18 @@ impl Region {
         let stack_bytes = if tells_end { STACK_BYTES - TELL } else { STACK_BYTES };
         let arguments = [variables, stacks.base(), stack_bytes];
         let mut repeats = std::mem::take(&mut queue.repeats);
-        let (with, may_be_graph) = ((shape, arguments), kernel.requests.is_none() && queue.has_end_word());
-        launch(device, &kernel.name, &queue, || {
+        let (driver, stream, with) = (device.driver, queue.stream, (shape, arguments));
+        let graph = match kernel.requests {
             // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
             // variables, by libgomp's contract.
-            unsafe { repeats.launch(device, &kernel, &with, queue.stream, may_be_graph) }
+            None if queue.has_end_word() => unsafe { repeats.count(device, &kernel, &with, stream) },
+            _ => None,
+        };
+        launch(device, &kernel.name, &queue, || match graph {
+            // SAFETY: as above.
+            Some(graph) => unsafe { repeat::launch(device, graph, &kernel, &with, stream) },
+            // SAFETY: as above.
+            None => unsafe { driver.launch(kernel.function, &shape, stream, &arguments) },
         })?;
         queue.repeats = repeats;
         queue.mark_end(device.driver, !tells_end)?;

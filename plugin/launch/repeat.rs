@@ -1,11 +1,12 @@
 //! Kernels that are launched again and again.
 //!
 //! A kernel that a queue has launched some times before (`BOOMERANG_GRAPHS`) is launched as a graph, which is sooner enqueued: by a C program
-//! an empty region takes 5.8 us so, and 8.0 with `cuLaunchKernel` (an H200). To make the graph takes 50 us. Neither waits for running kernels
-//! or pending stream waits, graphs on several streams run at once, and they are ordered with the NULL stream as kernels are (docs/driver.md).
+//! an empty region takes 5.8 us so, and 8.0 with `cuLaunchKernel` (an H200). To make the graph takes 50 us. Graphs on several streams run at
+//! once, and are ordered with the NULL stream as kernels are (docs/driver.md).
 //!
-//! A graph is taken to hold a hardware channel until it ends, as a mark behind a kernel does: with 12 to 24 graphs that waited for the host
-//! programs hung. So only kernels that have a mark anyway become graphs.
+//! Programs hung in which graphs were made while others waited for the host, though one kernel that waits holds nothing up. Why is not known. So
+//! a graph is made while no kernel runs, and only kernels that have a mark behind them become graphs: they hold a hardware channel anyway,
+//! and kernels that make requests have none.
 
 use crate::device::Device;
 use crate::driver::{CudaError, Graph, Shape, Stream};
@@ -35,56 +36,35 @@ struct Repeat {
 pub type With = (Shape, [u64; 3]);
 
 impl Repeats {
-    /// Launches a kernel, as a graph when it is time and it may be one. The device's context is current.
-    ///
-    /// # Errors
-    /// When the driver refuses.
+    /// Counts a launch of a kernel, before it counts as running, and gives the kernel's graph if there is one. Makes it when it is time.
+    /// The device's context is current.
     ///
     /// # Safety
-    /// As for `Driver::launch`.
-    pub unsafe fn launch(
+    /// As for `Driver::make_graph`.
+    pub unsafe fn count(
         &mut self,
         device: &Device,
         kernel: &KernelRef,
         with: &With,
         stream: Stream,
-        may_be_graph: bool,
-    ) -> Result<(), CudaError> {
-        let (driver, function, (shape, arguments)) = (device.driver, kernel.function, with);
-        // SAFETY: the caller's promise.
-        let graph = if may_be_graph { unsafe { self.graph(device, kernel, with) } } else { None };
-        let Some((graph, has)) = graph else {
-            // SAFETY: the caller's promise.
-            return unsafe { driver.launch(function, shape, stream, arguments) };
-        };
-        if has != with {
-            // SAFETY: the caller's promise.
-            unsafe { driver.set_graph(graph, function, shape, arguments) }?;
-            *has = *with;
-        }
-        // SAFETY: the caller's promise.
-        unsafe { driver.launch_graph(graph, stream) }
-    }
-
-    /// Counts a launch, and gives the kernel's graph if there is one. Makes it when it is time.
-    ///
-    /// # Safety
-    /// As for `Driver::make_graph`.
-    unsafe fn graph(
-        &mut self,
-        device: &Device,
-        kernel: &KernelRef,
-        with: &With,
     ) -> Option<&mut (Graph, With)> {
         let after = device.graphs_after()?;
         let index = self.find(kernel)?;
         let Repeat { launches, graph, .. } = &mut self.0[index];
         *launches = launches.saturating_add(1);
         if *launches == after {
-            // SAFETY: the caller's promise.
-            let made = unsafe { device.driver.make_graph(kernel.function, &with.0, &with.1) };
-            // Where it can't be made, the kernel is launched as before, and what is wrong told of then.
-            *graph = made.ok().map(|graph| (graph, *with));
+            let make = || {
+                let (driver, (shape, arguments)) = (device.driver, with);
+                // SAFETY: the caller's promise.
+                let make = || unsafe { driver.make_graph(kernel.function, shape, arguments, stream) };
+                device.gate.run_blocking(make)
+            };
+            match device.launch.running.if_none(make) {
+                // Where it can't be made, the kernel is launched as before, and what is wrong told of then.
+                Some(made) => *graph = made.ok().map(|graph| (graph, *with)),
+                // Next time.
+                None => *launches -= 1,
+            }
         }
         graph.as_mut()
     }
@@ -105,4 +85,27 @@ impl Repeats {
         self.0[index] = new;
         Some(index)
     }
+}
+
+/// Launches a kernel by its graph.
+///
+/// # Errors
+/// When the driver refuses.
+///
+/// # Safety
+/// As for `Driver::launch`.
+pub unsafe fn launch(
+    device: &Device,
+    (graph, has): &mut (Graph, With),
+    kernel: &KernelRef,
+    with: &With,
+    stream: Stream,
+) -> Result<(), CudaError> {
+    if has != with {
+        // SAFETY: the caller's promise.
+        unsafe { device.driver.set_graph(graph, kernel.function, &with.0, &with.1) }?;
+        *has = *with;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { device.driver.launch_graph(graph, stream) }
 }

@@ -214,6 +214,7 @@ exports! {
         cuGraphExecDestroy: (exec: CUgraphExec) = graph::destroy_exec;
         cuGraphExecKernelNodeSetParams_v2: (exec: CUgraphExec, node: CUgraphNode,
             parameters: In<CUDA_KERNEL_NODE_PARAMS>) = graph::set_kernel_node;
+        cuGraphUpload: (exec: CUgraphExec, stream: CUstream) = graph::upload;
         cuGraphLaunch: (exec: CUgraphExec, stream: CUstream) = graph::launch;
 
         // Streams

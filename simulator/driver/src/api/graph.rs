@@ -70,6 +70,12 @@ pub fn set_kernel_node(
     graph::find_exec(exec)?.set(node, launch_of(parameters)?)
 }
 
+/// `cuGraphUpload`: there is nothing to get ready.
+pub fn upload(exec: CUgraphExec, stream: CUstream) -> Result {
+    stream::find(stream)?;
+    graph::find_exec(exec).map(drop)
+}
+
 /// `cuGraphLaunch`
 pub fn launch(exec: CUgraphExec, stream: CUstream) -> Result {
     stream::find(stream)?;
