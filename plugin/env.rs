@@ -131,6 +131,8 @@ pub struct Settings {
     pub simulator: Option<PathBuf>,
     /// `BOOMERANG_WAIT`
     pub wait: WaitPolicy,
+    /// `BOOMERANG_GRAPHS`: with which of its launches a kernel becomes a graph, or `None` for never.
+    pub graphs: Option<u32>,
     /// `BOOMERANG_DEVICE_RUNTIME`: whether kernels get our device runtime.
     pub ring: bool,
     /// `BOOMERANG_INLINE`: bytes of the inline area of each request, a multiple of 16.
@@ -169,6 +171,8 @@ impl Default for Settings {
             device: DeviceChoice::Auto,
             simulator: None,
             wait: WaitPolicy::Adaptive,
+            // What the graph takes is regained after as many launches more.
+            graphs: Some(32),
             ring: true,
             inline_bytes: 2048,
             helpers: 0,

@@ -193,6 +193,11 @@ impl Device {
             && !self.has_narrow_channels()
     }
 
+    /// With which launch of a kernel on a queue it becomes a graph, if ever.
+    pub fn graphs_after(&self) -> Option<u32> {
+        self.settings.graphs.filter(|_| self.driver.has_graphs())
+    }
+
     /// Whether anything that waits on a stream may hold back other streams.
     pub fn has_narrow_channels(&self) -> bool {
         env::channels().are_narrow()

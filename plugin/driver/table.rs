@@ -5,14 +5,15 @@
 //! the toolkit's stub on many build machines, it has no way to name a file, and it panics where a symbol is
 //! missing.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use cudarc::driver::sys::{
-    CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
-    CUfunction_attribute, CUhostFn, CUjit_option, CUjitInputType, CUlimit, CUlinkState, CUmodule,
-    CUoccupancyB2DSize, CUpointer_attribute, CUstream, CUstreamBatchMemOpParams, CUuuid,
+    CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute,
+    CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUhostFn,
+    CUjit_option, CUjitInputType, CUlimit, CUlinkState, CUmodule, CUoccupancyB2DSize, CUpointer_attribute,
+    CUstream, CUstreamBatchMemOpParams, CUuuid,
 };
 use libloading::Library;
 
@@ -146,6 +147,14 @@ table! {
         stream_wait_value_64 ["cuStreamWaitValue64_v2"] (CUstream, CUdeviceptr, u64, c_uint);
         stream_write_value_32 ["cuStreamWriteValue32_v2"] (CUstream, CUdeviceptr, u32, c_uint);
         stream_write_value_64 ["cuStreamWriteValue64_v2"] (CUstream, CUdeviceptr, u64, c_uint);
+        graph_create ["cuGraphCreate"] (*mut CUgraph, c_uint);
+        graph_add_kernel_node ["cuGraphAddKernelNode_v2"]
+            (*mut CUgraphNode, CUgraph, *const CUgraphNode, usize, *const CUDA_KERNEL_NODE_PARAMS);
+        graph_instantiate ["cuGraphInstantiateWithFlags"] (*mut CUgraphExec, CUgraph, c_ulonglong);
+        graph_exec_kernel_node_set_params ["cuGraphExecKernelNodeSetParams_v2"]
+            (CUgraphExec, CUgraphNode, *const CUDA_KERNEL_NODE_PARAMS);
+        graph_upload ["cuGraphUpload"] (CUgraphExec, CUstream);
+        graph_launch ["cuGraphLaunch"] (CUgraphExec, CUstream);
         stream_batch_mem_op ["cuStreamBatchMemOp_v2"] (CUstream, c_uint, *mut CUstreamBatchMemOpParams, c_uint);
     }
 }

@@ -122,9 +122,17 @@ impl Image {
 }
 
 /// A kernel that stays alive as long as this does, whatever becomes of its image.
+#[derive(Clone)]
 pub struct KernelRef {
     kernels: Arc<[Kernel]>,
     index: usize,
+}
+
+impl KernelRef {
+    /// Whether both are the same kernel of one image.
+    pub fn is(&self, other: &KernelRef) -> bool {
+        self.index == other.index && Arc::ptr_eq(&self.kernels, &other.kernels)
+    }
 }
 
 impl std::ops::Deref for KernelRef {

@@ -2,6 +2,7 @@
 
 use super::dims::{Dims, Requested, WARP};
 use super::queue::{Queue, Want};
+use super::repeat;
 use super::stacks::{STACK_BYTES, Stacks};
 use crate::abi::host;
 use crate::device::Device;
@@ -100,9 +101,21 @@ impl Region {
         let tells_end = requests.as_ref().is_some_and(|requests| requests.tells_end());
         let stack_bytes = if tells_end { STACK_BYTES - TELL } else { STACK_BYTES };
         let arguments = [variables, stacks.base(), stack_bytes];
-        // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
-        // variables, by libgomp's contract.
-        unsafe { launch(device, &kernel.name, kernel.function, &shape, &arguments, &queue) }?;
+        let mut repeats = std::mem::take(&mut queue.repeats);
+        let (driver, stream, with) = (device.driver, queue.stream, (shape, arguments));
+        let graph = match kernel.requests {
+            // SAFETY: a kernel made by mkoffload takes these three words. The stacks live until it has ended, and so do the region's
+            // variables, by libgomp's contract.
+            None if queue.has_end_word() => unsafe { repeats.count(device, &kernel, &with, stream) },
+            _ => None,
+        };
+        launch(device, &kernel.name, &queue, || match graph {
+            // SAFETY: as above.
+            Some(graph) => unsafe { repeat::launch(device, graph, &kernel, &with, stream) },
+            // SAFETY: as above.
+            None => unsafe { driver.launch(kernel.function, &shape, stream, &arguments) },
+        })?;
+        queue.repeats = repeats;
         queue.mark_end(device.driver, !tells_end)?;
         Ok(Region { kernel, queue, requests, stacks })
     }
@@ -152,8 +165,10 @@ pub fn run_once(
     let stacks = if with_stack { Some(pool.wait_for(device, 1)?) } else { None };
     let end_of_stack = stacks.as_ref().map(|stacks| stacks.base() + STACK_BYTES);
     let shape = Shape { grid: [1; 3], block: [1; 3], shared: 0 };
-    // SAFETY: the kernels that newlib and mkoffload make take this argument or none; the stack lives until it has ended.
-    unsafe { launch(device, name, function, &shape, end_of_stack.as_slice(), &queue) }?;
+    launch(device, name, &queue, || {
+        // SAFETY: the kernels that newlib and mkoffload make take this argument or none; the stack lives until it has ended.
+        unsafe { device.driver.launch(function, &shape, queue.stream, end_of_stack.as_slice()) }
+    })?;
     queue.mark_end(device.driver, true)?;
     wait::until_end(device, &queue, None)?;
     end(device, name, queue, true)?;
@@ -161,25 +176,19 @@ pub fn run_once(
     Ok(())
 }
 
-/// Launches a kernel. What a failed one used is not used again: its context is lost.
-///
-/// # Safety
-/// As `Driver::launch`.
-unsafe fn launch(
+/// Launches a kernel by `enqueue`. What a failed one used is not used again: its context is lost.
+fn launch(
     device: &'static Device,
     name: &Arc<str>,
-    function: Function,
-    shape: &Shape,
-    arguments: &[u64],
     queue: &Queue,
+    enqueue: impl FnOnce() -> std::result::Result<(), CudaError>,
 ) -> Result<()> {
-    let (driver, state) = (device.driver, &device.launch);
+    let state = &device.launch;
     // Before the stream looks at the NULL stream, which gets no copies while a kernel runs (`memory::small`).
     state.running.begin(name);
     queue
-        .follow_null_stream(driver)
-        // SAFETY: the caller's promise.
-        .and_then(|()| unsafe { driver.launch(function, shape, queue.stream, arguments) })
+        .follow_null_stream(device.driver)
+        .and_then(|()| enqueue())
         .inspect_err(|_| state.running.end(name))?;
     state.launched.fetch_add(1, Ordering::Relaxed);
     Ok(())

@@ -3,6 +3,7 @@
 pub mod dims;
 pub mod kernel;
 pub mod queue;
+pub mod repeat;
 pub mod running;
 pub mod stacks;
 pub mod tasks;

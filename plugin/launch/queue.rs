@@ -1,5 +1,6 @@
 //! What a region is launched with: a stream of its own, and the word that tells when the region has ended.
 
+use super::repeat::Repeats;
 use crate::driver::{Code, CudaError, Driver, Event, Order, Stream};
 use crate::reverse::sync::Ordering;
 use std::collections::VecDeque;
@@ -31,6 +32,8 @@ pub struct Queue {
     other: Option<Stream>,
     /// An event whose waiters sleep.
     pub event: Event,
+    /// What it has launched before.
+    pub repeats: Repeats,
     /// The word that the stream writes the region's number to; none where stream memory operations are missing.
     end: Option<&'static AtomicU32>,
     /// The number of the region that was marked last.
@@ -66,6 +69,11 @@ impl Queue {
         self.region = self.region.wrapping_add(1);
         // SAFETY: end words are never freed while the context lives.
         unsafe { driver.stream_write_value_32(self.stream, end.as_ptr() as u64, self.region) }
+    }
+
+    /// Whether kernels on it can get an end mark.
+    pub fn has_end_word(&self) -> bool {
+        self.end.is_some()
     }
 
     /// Whether the end mark was written: the kernel is done and its writes are visible. False where there is none.
@@ -246,7 +254,8 @@ impl Pool {
         let end = if want.end_word { self.take_word(driver)? } else { None };
         let region = end.map_or(0, |end| end.load(Ordering::Relaxed));
         let (stream, event) = (self.new_stream(driver, want.order)?, driver.create_event(true)?);
-        Ok(Queue { stream, order: want.order, other: None, event, end, region, marked: false })
+        let repeats = Repeats::default();
+        Ok(Queue { stream, order: want.order, other: None, event, repeats, end, region, marked: false })
     }
 
     /// Gives a queue back, to the first in line if there is one. Its kernel is done. There are never more than were in use at once.
@@ -344,6 +353,7 @@ mod tests {
             order,
             other: None,
             event: Event(std::ptr::null_mut()),
+            repeats: Repeats::default(),
             end,
             region,
             marked: false,

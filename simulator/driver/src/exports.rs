@@ -6,7 +6,7 @@
 //! is the 32-bit interface of CUDA 3 (`cuMemAlloc` with a 32-bit pointer), it is not.
 
 use crate::api::{
-    context, device, event, init, launch, link, memcpy, memop, memory, memset, module, pool, stream,
+    context, device, event, graph, init, launch, link, memcpy, memop, memory, memset, module, pool, stream,
 };
 use crate::c::{In, Out};
 use crate::core::handle::Key;
@@ -204,6 +204,18 @@ exports! {
         cuOccupancyMaxPotentialBlockSizeWithFlags: (grid: Out<c_int>, block: Out<c_int>, function: CUfunction,
             shared_of_block: Option<CUoccupancyB2DSize>, shared: usize, limit: c_int, flags: c_uint)
             = launch::potential_block_size_with_flags;
+
+        // Graphs
+        cuGraphCreate: (graph: Out<CUgraph>, flags: c_uint) = graph::create;
+        cuGraphDestroy: (graph: CUgraph) = graph::destroy;
+        cuGraphAddKernelNode_v2: (node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>,
+            count: usize, parameters: In<CUDA_KERNEL_NODE_PARAMS>) = graph::add_kernel_node;
+        cuGraphInstantiateWithFlags: (exec: Out<CUgraphExec>, graph: CUgraph, flags: u64) = graph::instantiate;
+        cuGraphExecDestroy: (exec: CUgraphExec) = graph::destroy_exec;
+        cuGraphExecKernelNodeSetParams_v2: (exec: CUgraphExec, node: CUgraphNode,
+            parameters: In<CUDA_KERNEL_NODE_PARAMS>) = graph::set_kernel_node;
+        cuGraphUpload: (exec: CUgraphExec, stream: CUstream) = graph::upload;
+        cuGraphLaunch: (exec: CUgraphExec, stream: CUstream) = graph::launch;
 
         // Streams
         cuStreamCreate: (stream: Out<CUstream>, flags: c_uint) = stream::create;

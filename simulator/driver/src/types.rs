@@ -33,6 +33,12 @@ handles! {
     CUlinkState;
     /// A memory pool.
     CUmemoryPool;
+    /// A graph.
+    CUgraph;
+    /// A node of a graph.
+    CUgraphNode;
+    /// A graph that can be launched.
+    CUgraphExec;
 }
 
 /// The function that a host function or callback runs; see `cuLaunchHostFunc`.
@@ -147,6 +153,25 @@ pub struct CUlaunchConfig {
     pub numAttrs: c_uint,
 }
 
+/// `CUDA_KERNEL_NODE_PARAMS` (`_v2`).
+#[repr(C)]
+#[allow(non_snake_case, missing_docs)] // the names and meanings are cuda.h's
+#[derive(Clone, Copy)]
+pub struct CUDA_KERNEL_NODE_PARAMS {
+    pub func: CUfunction,
+    pub gridDimX: c_uint,
+    pub gridDimY: c_uint,
+    pub gridDimZ: c_uint,
+    pub blockDimX: c_uint,
+    pub blockDimY: c_uint,
+    pub blockDimZ: c_uint,
+    pub sharedMemBytes: c_uint,
+    pub kernelParams: u64,
+    pub extra: u64,
+    pub kern: u64,
+    pub ctx: CUcontext,
+}
+
 /// A C string out of the driver.
 pub type CString = *const c_char;
 
@@ -156,4 +181,5 @@ const _: () = {
     assert!(size_of::<CUDA_MEMCPY3D>() == 200);
     assert!(size_of::<CUstreamBatchMemOp>() == 48);
     assert!(size_of::<CUlaunchConfig>() == 56);
+    assert!(size_of::<CUDA_KERNEL_NODE_PARAMS>() == 72);
 };

@@ -198,7 +198,7 @@ fn functions_are_found_by_name_and_unknown_ones_are_not() {
     let (mut f, mut status) = (null_mut(), 9);
     ok!(cuGetProcAddress_v2(c"cuMemAlloc".as_ptr(), &mut f, 12080, 0, &mut status));
     assert_eq!((f as usize, status), (cuMemAlloc_v2 as *const () as usize, 0));
-    ok!(cuGetProcAddress_v2(c"cuGraphLaunch".as_ptr(), &mut f, 12080, 0, &mut status));
+    ok!(cuGetProcAddress_v2(c"cuGraphExecUpdate".as_ptr(), &mut f, 12080, 0, &mut status));
     assert_eq!((f as usize, status), (0, 1));
 }
 

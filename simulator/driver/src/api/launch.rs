@@ -5,7 +5,7 @@ use crate::core::clock::{self, Activity, KernelTime};
 use crate::core::module::{Function, find_function};
 use crate::core::sched::{Channel, KernelControl, Task, Work, scheduler};
 use crate::core::stream::find;
-use crate::core::{copy, counts, process};
+use crate::core::{copy, counts, graph, process};
 use crate::error::{Error, Result};
 use crate::platform;
 use crate::types::{CUfunction, CUhostFn, CUlaunchConfig, CUoccupancyB2DSize, CUstream};
@@ -74,13 +74,32 @@ fn launch(
     parameters: In<u64>,
     extra: In<u64>,
 ) -> Result {
-    let stream = find(stream)?;
-    let function = find_function(function)?;
+    find(stream)?;
+    submit(prepare(function, grid, block, shared, parameters, extra)?, stream)
+}
+
+/// Checks a launch and reads its parameters.
+pub fn prepare(
+    function: CUfunction,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared: u32,
+    parameters: In<u64>,
+    extra: In<u64>,
+) -> Result<graph::Launch> {
+    let found = find_function(function)?;
+    check_dimensions(&found, grid, block, shared)?;
+    let params = parameter_buffer(&found, parameters, extra)?;
+    Ok(graph::Launch { function, grid, block, shared, params })
+}
+
+/// Has a stream run a kernel.
+pub fn submit(launch: graph::Launch, stream: CUstream) -> Result {
+    let graph::Launch { function, grid, block, shared, params } = launch;
+    let (stream, function) = (find(stream)?, find_function(function)?);
     if !Arc::ptr_eq(&function.context, &stream.context) {
         return Err(Error::INVALID_HANDLE);
     }
-    check_dimensions(&function, grid, block, shared)?;
-    let params = parameter_buffer(&function, parameters, extra)?;
     let counted = Arc::new(OnceLock::new());
     let activity = activity(&function, grid, &counted)?;
     // Relaxed: the flag orders nothing, see `cuFuncLoad`.

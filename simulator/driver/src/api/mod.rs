@@ -3,6 +3,7 @@
 pub mod context;
 pub mod device;
 pub mod event;
+pub mod graph;
 pub mod init;
 pub mod launch;
 pub mod link;

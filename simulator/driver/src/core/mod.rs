@@ -7,6 +7,7 @@ pub mod copy;
 pub mod counts;
 pub mod device;
 pub mod event;
+pub mod graph;
 pub mod handle;
 pub mod image;
 pub mod link;
