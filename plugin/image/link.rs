@@ -60,7 +60,9 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let (texts, lanes_bytes) = part_lanes(device, image, texts);
     let (texts, has_heap) = add_heap(device, image, texts);
     let texts = if has_heap { share_teams(device, image, texts, lanes_bytes) } else { texts };
-    let texts = over_all(image, texts, passes.team, "threads end without a return", noreturn::end_threads);
+    let may_end =
+        passes.team && device.driver.version().is_ok_and(|version| version >= noreturn::LEAST_DRIVER);
+    let texts = over_all(image, texts, may_end, "threads end without a return", noreturn::end_threads);
     let mut texts =
         over_all(image, texts, passes.inline, "functions stand where they are called", inline::inline);
     let strings = texts.iter().filter_map(|text| text.to_str().ok());
