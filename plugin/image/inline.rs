@@ -12,9 +12,9 @@ use super::items::{Item, Kind, items};
 use super::names::MAIN;
 use super::tokens::{Known, Scanner, Token};
 
-/// Into these,
+/// The functions into which others are put.
 pub const CALLERS: [&str; 3] = [MAIN, "GOMP_parallel", "GOMP_teams4"];
-/// and into each other, these are put.
+/// Those that are put into them and into each other.
 const CALLED: [&str; 15] = [
     "GOMP_parallel_end",
     "__nvptx_lowlat_init",
@@ -114,6 +114,7 @@ impl<'t, 'a> Inliner<'t, 'a> {
     fn inline_in(&mut self, object: usize) -> Known<Option<String>> {
         let (text, items) = (self.texts[object], &self.objects[object]);
         let is_caller = |item: &&Item<'_>| item.kind == Kind::Definition && CALLERS.contains(&item.name);
+        let mut declared: HashSet<&str> = items.iter().map(|item| item.name).collect();
         let mut out = String::new();
         let mut copied = 0;
         for item in items.iter().filter(is_caller) {
@@ -123,12 +124,10 @@ impl<'t, 'a> Inliner<'t, 'a> {
                 continue;
             }
             out += &text[copied..item.span.start];
-            let names: HashSet<&str> = items.iter().map(|item| item.name).collect();
-            let mut declared = HashSet::new();
             for (from, name) in
                 used.iter().flat_map(|name| self.functions[name].uses.iter().map(|used| (*name, *used)))
             {
-                if !names.contains(name) && declared.insert(name) {
+                if declared.insert(name) {
                     out += &self.declaration(self.functions[from].object, name)?;
                 }
             }
@@ -173,14 +172,12 @@ impl<'t, 'a> Inliner<'t, 'a> {
         Some(out)
     }
 
-    /// Whether all that a function uses can be used in this text: what only its own text sees can't elsewhere.
+    /// Whether all names that a function uses mean the same in this text. What a text alone sees does not.
     fn is_known_to(&self, function: &Function<'_>, object: usize) -> bool {
-        let is_own = |name: &&str| {
-            self.objects[function.object]
-                .iter()
-                .any(|item| item.name == *name && item.kind == Kind::Definition && !item.visible)
-        };
-        function.object == object || !function.uses.iter().any(is_own)
+        let is_own =
+            |item: &Item<'_>, name: &str| item.name == name && item.kind == Kind::Definition && !item.visible;
+        let mut items = [function.object, object].into_iter().flat_map(|object| &self.objects[object]);
+        function.object == object || !items.any(|item| function.uses.iter().any(|name| is_own(item, name)))
     }
 
     /// Writes what does the same as a call.
@@ -381,6 +378,8 @@ mod tests {
         // Another one that only its own text sees, memory of its own, or no definition that all texts see.
         let own = library.replace(".visible .func gomp_other", ".func gomp_other");
         assert!(is_called("gomp_end_task", &own) && !is_called("gomp_new_team", &own));
+        let other = parallel.clone() + ".func gomp_other\n{\nret;\n}\n";
+        assert!(inlined(&other, &library).expect("known").contains("call gomp_end_task;"));
         assert!(is_called("gomp_end_task", &team("{\n.local .align 8 .b8 %x[8];\nret;\n}")));
         assert!(is_called(
             "gomp_end_task",
