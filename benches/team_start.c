@@ -1,6 +1,6 @@
 // boomerang: measures: the time of regions with many teams that do nothing, with and without threads in them
 // boomerang: flags: -ldl
-// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=prune | BOOMERANG_PTX_OPT=prune,heap | BOOMERANG_PTX_OPT=prune,fences,heap
+// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=prune | BOOMERANG_PTX_OPT=prune,heap | BOOMERANG_PTX_OPT=prune,fences,heap | BOOMERANG_PTX_OPT=direct,prune,copies,fences,team,registers
 #include "bench.h"
 
 enum { REGIONS = 1000 };

@@ -62,6 +62,8 @@ pub struct PtxPasses {
     pub heap: bool,
     /// libgomp's structures of a team lie in shared memory; needs the heap.
     pub team: bool,
+    /// libgomp's functions are put into those that call them.
+    pub inline: bool,
     /// The JIT gets a cap on registers where that costs nothing.
     pub registers: bool,
 }
@@ -82,6 +84,7 @@ impl PtxPasses {
             fences: is_made,
             heap: is_made,
             team: is_made,
+            inline: is_made,
             registers: is_made,
         }
     }
@@ -100,6 +103,7 @@ impl PtxPasses {
                 "loads" => passes.loads = true,
                 "atomics" => passes.atomics = true,
                 "fences" => passes.fences = true,
+                "inline" => passes.inline = true,
                 "registers" => passes.registers = true,
                 "heap" => passes.heap = true,
                 "team" => (passes.heap, passes.team) = (true, true),
@@ -382,7 +386,7 @@ mod tests {
         assert_eq!(parse_one("GOMP_NVPTX_JIT", "-O1 -O4").0.jit.optimization, Some(4));
         assert_eq!(parse_one("BOOMERANG_JIT_THREADS", "0").0.jit.threads, Some(0));
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "0").0.ptx_passes, PtxPasses::NONE);
-        let all = "fences, prune,team,direct,registers,loads , atomics,copies";
+        let all = "fences, prune,team,direct,registers,loads , atomics,copies,inline";
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", all).0.ptx_passes, PtxPasses::ALL);
         let fences = PtxPasses { fences: true, ..PtxPasses::NONE };
         assert_eq!(parse_one("BOOMERANG_PTX_OPT", "fences").0.ptx_passes, fences);

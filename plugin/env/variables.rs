@@ -139,7 +139,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "BOOMERANG_PTX_OPT",
-        allowed: "0, or a list of direct, prune, copies, loads, atomics, fences, heap, team and registers with commas between them",
+        allowed: "0, or a list of direct, prune, copies, loads, atomics, fences, heap, team, inline and registers with commas between them",
         default: "all of these; with BOOMERANG_DEVICE=sim all but heap and team, so that the simulator checks each block of malloc",
         help: "What is done to the program's device code before the driver's PTX compiler gets it; 0 is nothing. prune leaves out what \
                target regions cannot reach: the code is ready several times sooner, and most kernels need fewer registers. direct \
@@ -150,7 +150,7 @@ pub const VARIABLES: &[Variable] = &[
                the team only, and leaves out those that do nothing more; the program's own fences stay as they are. heap gives \
                malloc and free in device code a heap of ours, which many threads can use at once, and whose memory can be copied \
                (see BOOMERANG_HEAP). team, which includes heap, has what libgomp keeps of a team in the team's shared memory, \
-               4 KiB of it. registers sets BOOMERANG_REGISTERS to 64 for images that start threads, if no function needs more.",
+               4 KiB of it. inline puts functions of libgomp's into those that call them as teams and parallel regions begin and end. registers sets BOOMERANG_REGISTERS to 64 for images that start threads, if no function needs more.",
         apply: |settings, value| {
             settings.ptx_passes = PtxPasses::named(value)?;
             Some(())

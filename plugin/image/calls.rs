@@ -1,6 +1,6 @@
 //! Calls of a function by its name, as GCC writes them.
 
-use super::code::{Code, Instruction, Statement};
+use super::code::{Code, Instruction, Operand, Statement};
 
 /// A call with what passes its arguments and takes its result:
 /// ```text
@@ -24,7 +24,7 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// The call that the statements from this one on are, if they are one with arguments, all of them registers.
+    /// The call that the statements from this one on are, if they are one whose arguments are registers.
     pub fn of(code: &Code<'a>, at: usize) -> Option<Call<'a>> {
         let mut rest = code.statements[at..].iter().map_while(|statement| match statement {
             Statement::Instruction(instruction) if instruction.guard.is_none() => Some(instruction),
@@ -32,27 +32,26 @@ impl<'a> Call<'a> {
         });
         let is = |it: &Instruction<'_>, name| it.name == name && it.modifiers.starts_with(".param");
         let first = rest.next()?;
-        let (mut next, mut parameters, mut arguments) = (first, Vec::<&str>::new(), vec![]);
-        while is(next, "st") {
-            let [parameter, argument] = &next.operands[..] else { return None };
+        let (mut call, mut parameters, mut arguments) = (first, Vec::<&str>::new(), vec![]);
+        while is(call, "st") {
+            let [parameter, argument] = &call.operands[..] else { return None };
             (argument.names == [argument.text]).then_some(())?;
             parameters.extend(&parameter.names);
             arguments.push(argument.text);
-            next = rest.next()?;
+            call = rest.next()?;
         }
-        let call = next;
-        (call.name == "call" && call.modifiers.is_empty() && !arguments.is_empty()).then_some(())?;
-        let (value, callee, passed) = match &call.operands[..] {
-            [callee, passed] => (None, callee, passed),
-            [value, callee, passed] => (Some(&value.names), callee, passed),
-            _ => return None,
-        };
-        (passed.names == parameters).then_some(())?;
+        (call.name == "call" && call.modifiers.is_empty()).then_some(())?;
+        let is_list = |operand: &&Operand<'_>| operand.text.starts_with('(');
+        let mut operands = call.operands.iter().peekable();
+        let value = operands.next_if(is_list).map(|value| &value.names);
+        let callee = operands.next()?.text;
+        let passed = operands.next_if(is_list).map_or(&[][..], |passed| &passed.names);
+        (passed == parameters && operands.next().is_none()).then_some(())?;
         let taken = rest.next().filter(|it| is(it, "ld") && Some(&it.operands[1].names) == value);
         Some(Call {
             begin: first.span.start,
             end: taken.unwrap_or(call).span.end,
-            callee: callee.text,
+            callee,
             arguments,
             result: taken.map(|it| it.operands[0].text),
         })

@@ -14,8 +14,8 @@ use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
 use super::{
-    Descriptor, Protocol, atomics, copies, direct, ending, first_use, heap, inject, lanes, loads, noreturn,
-    spin, spread, team, team_state, threads,
+    Descriptor, Protocol, atomics, copies, direct, ending, first_use, heap, inject, inline, lanes, loads,
+    noreturn, spin, spread, team, team_state, threads,
 };
 use crate::abi::host;
 use crate::device::{Device, registry};
@@ -44,26 +44,31 @@ pub struct Linked {
 /// # Errors
 /// What the JIT says, with its log.
 pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Linked> {
+    let passes = &env::settings().ptx_passes;
     let texts = image.objects.iter().map(|text| exchange(image, text)).collect::<Result<Vec<_>>>()?;
     let texts = texts.into_iter().map(align_stacks).collect();
     let texts = call_directly(image, texts);
     let (texts, prints) = reduce(image, texts);
     let texts = keep_reading(image, texts);
-    let texts = copy_inline(image, texts);
-    let texts = load_ahead(image, texts);
+    let texts = over_each(image, texts, passes.copies, "small copies need no call", copies::inline);
+    let texts = over_each(image, texts, passes.loads, "loops load ahead", loads::ahead);
     let texts = add_at_once(device, image, texts);
     let texts = share_team_state(image, texts);
     let texts = weaken_fences(device, image, texts);
     // Before lanes do different things.
     let (texts, lanes_agree) = have_lanes_agree(texts);
-    let texts = spread_over_lanes(image, texts);
+    let texts = over_all(image, texts, passes.team, "lanes start teams together", spread::over_lanes);
     let quiet = strs(&texts).filter(|_| reverse).map(|objects| inject::quiet_kernels(&objects));
     let (texts, protocol, calls) = add_runtime(device, texts, reverse);
     let (texts, lanes_bytes) = part_lanes(device, image, texts);
     let (texts, has_heap) = add_heap(device, image, texts);
     let may_share = lanes_agree && has_heap;
     let texts = if may_share { share_teams(device, image, texts, lanes_bytes) } else { texts };
-    let mut texts = end_with_main(image, texts);
+    let may_end =
+        passes.team && device.driver.version().is_ok_and(|version| version >= noreturn::LEAST_DRIVER);
+    let texts = over_all(image, texts, may_end, "threads end without a return", noreturn::end_threads);
+    let mut texts =
+        over_all(image, texts, passes.inline, "functions stand where they are called", inline::inline);
     let strings = texts.iter().filter_map(|text| text.to_str().ok());
     let first_use = if reverse || calls { first_use::object(strings) } else { None };
     let has_first_use = first_use.is_some();
@@ -166,32 +171,48 @@ fn rewrite_each<'a>(
     (replaced(texts, rewritten), objects)
 }
 
+/// Rewrites each text that there is something to do in, if that `is_made`, and says in how many `what` is so.
+fn over_each<'a>(
+    image: &Descriptor<'_>,
+    texts: Vec<Cow<'a, CStr>>,
+    is_made: bool,
+    what: &str,
+    rewrite: impl Fn(&str) -> Option<String>,
+) -> Vec<Cow<'a, CStr>> {
+    if !is_made {
+        return texts;
+    }
+    let (texts, objects) = rewrite_each(texts, rewrite);
+    host::debug(|| format!("offload image {}: {what} in {objects} objects", image.name));
+    texts
+}
+
+/// As above, for what has to know all texts. None of them changes where one has a form that isn't known.
+fn over_all<'a>(
+    image: &Descriptor<'_>,
+    texts: Vec<Cow<'a, CStr>>,
+    is_made: bool,
+    what: &str,
+    rewrite: impl Fn(&[&str]) -> Option<Vec<Option<String>>>,
+) -> Vec<Cow<'a, CStr>> {
+    if !is_made {
+        return texts;
+    }
+    let rewritten = strs(&texts).and_then(|objects| rewrite(&objects));
+    let objects = rewritten.iter().flatten().flatten().count();
+    host::debug(|| format!("offload image {}: {what} in {objects} objects", image.name));
+    match rewritten {
+        Some(rewritten) => replaced(texts, rewritten),
+        None => texts,
+    }
+}
+
 /// Has loops that wait for memory read it in every turn.
 fn keep_reading<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
     let (texts, objects) = rewrite_each(texts, spin::keep_reading);
     if objects > 0 {
         host::debug(|| format!("offload image {}: loops wait for memory in {objects} objects", image.name));
     }
-    texts
-}
-
-/// Has small copies made without a call.
-fn copy_inline<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
-    if !env::settings().ptx_passes.copies {
-        return texts;
-    }
-    let (texts, objects) = rewrite_each(texts, copies::inline);
-    host::debug(|| format!("offload image {}: small copies need no call in {objects} objects", image.name));
-    texts
-}
-
-/// Has unrolled loops load ahead of their stores.
-fn load_ahead<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
-    if !env::settings().ptx_passes.loads {
-        return texts;
-    }
-    let (texts, objects) = rewrite_each(texts, loads::ahead);
-    host::debug(|| format!("offload image {}: loops load ahead in {objects} objects", image.name));
     texts
 }
 
@@ -267,16 +288,6 @@ fn have_lanes_agree<'a>(texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a, CStr>>, bool)
     }
 }
 
-/// Has lanes share out what the first thread of a team does for all.
-fn spread_over_lanes<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
-    if !env::settings().ptx_passes.team {
-        return texts;
-    }
-    let (texts, objects) = rewrite_each(texts, spread::over_lanes);
-    host::debug(|| format!("offload image {}: lanes start teams together in {objects} objects", image.name));
-    texts
-}
-
 /// Gives each lane its own soft-stack pointer where lanes may run ahead of others in SIMD regions. Also tells how much shared memory that takes.
 fn part_lanes<'a>(
     device: &Device,
@@ -347,32 +358,8 @@ fn share_teams<'a>(
     let Some(shared) = shared else { return texts };
     let runtime = team::runtime(device.attrs.compute_capability).to_owned();
     let shared = shared.into_iter().chain([runtime]).map(owned).collect();
-    let (shared, objects) = rewrite_each(shared, threads::share);
-    host::debug(|| {
-        format!("offload image {}: threads lie in shared memory in {objects} objects", image.name)
-    });
-    let Some(shorter) = strs(&shared).and_then(|objects| ending::shorten(&objects)) else { return shared };
-    host::debug(|| {
-        let objects = shorter.iter().flatten().count();
-        format!("offload image {}: teams end sooner in {objects} objects", image.name)
-    });
-    replaced(shared, shorter)
-}
-
-/// Has kernels end where libgomp's function for them does.
-fn end_with_main<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
-    if !env::settings().ptx_passes.team {
-        return texts;
-    }
-    let ended = strs(&texts).and_then(|objects| noreturn::end_threads(&objects));
-    host::debug(|| {
-        let objects = ended.iter().flatten().flatten().count();
-        format!("offload image {}: threads end without a return in {objects} objects", image.name)
-    });
-    match ended {
-        Some(ended) => replaced(texts, ended),
-        None => texts,
-    }
+    let shared = over_each(image, shared, true, "threads lie in shared memory", threads::share);
+    over_all(image, shared, true, "teams end sooner", ending::shorten)
 }
 
 /// The texts as the passes take them; none where one isn't UTF-8.

@@ -29,6 +29,7 @@ pub mod heap;
 pub mod idle;
 pub mod indirect;
 pub mod inject;
+pub mod inline;
 pub mod items;
 pub mod lanes;
 pub mod link;

@@ -6,8 +6,10 @@ use super::items::{Kind, items};
 use super::names::MAIN;
 use super::tokens::{Known, Scanner, Token};
 
-/// The PTX version that has `.noreturn` (PTX ISA, `.noreturn`).
+/// The PTX version that has `.noreturn` (PTX ISA, `.noreturn`),
 const VERSION: (u32, u32) = (6, 4);
+/// and the first driver that knows it (PTX ISA, release history: CUDA 10.1), as `cuDriverGetVersion` tells.
+pub const LEAST_DRIVER: u32 = 10010;
 /// The one from which on GCC's code has what [`VERSION`] no longer allows from sm_70 on otherwise: `shfl` and `vote` that name their lanes (PTX
 /// ISA, shfl; nvptx.md).
 const LEAST_VERSION: (u32, u32) = (6, 0);

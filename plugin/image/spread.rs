@@ -18,16 +18,62 @@ use super::tokens::Known;
 /// version that does.
 const MEET: &str = "bar.warp.sync 0xffffffff;";
 const LANES: u32 = 32;
+/// What the loop calls, and what that calls.
+const CALLED: [&str; 2] = ["gomp_init_task", "memcpy"];
+/// Instructions that do the same whatever other lanes do.
+const ALONE: [&str; 16] = [
+    "add", "and", "cvt", "cvta", "ld", "mad", "mov", "mul", "not", "or", "selp", "setp", "shl", "shr", "st",
+    "sub",
+];
 
-/// `text` with both shared out. None where it has neither, or a form that isn't known.
-pub fn over_lanes(text: &str) -> Option<String> {
+/// What each text becomes, if it changes. None where one that has what the loop calls is of a form that isn't known.
+pub fn over_lanes(texts: &[&str]) -> Known<Vec<Option<String>>> {
+    let mut starts_alone = true;
+    for name in CALLED {
+        for text in texts {
+            starts_alone &= acts_alone(text, name)?;
+        }
+    }
+    Some(texts.iter().map(|text| share_out(text, starts_alone)).collect())
+}
+
+/// Whether a function, if this text defines it, does what it does with any lanes: it waits for none.
+fn acts_alone(text: &str, name: &str) -> Known<bool> {
+    if !text.contains(name) {
+        return Some(true);
+    }
+    for item in items(text)?.iter().filter(|item| item.kind == Kind::Definition && item.name == name) {
+        let code = Code::of(&text[item.body..item.span.end])?;
+        let is_alone = |statement: &Statement<'_>| match statement {
+            Statement::Instruction(it) => is_alone(it) || matches!(it.name, "bra" | "ret"),
+            Statement::Label(..) => true,
+        };
+        if !code.statements.iter().all(is_alone) {
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+/// Whether an instruction computes, accesses memory or calls one of [`CALLED`].
+fn is_alone(it: &Instruction<'_>) -> bool {
+    match it.name {
+        "call" => it.operands.iter().any(|callee| CALLED.contains(&callee.text)),
+        name => ALONE.contains(&name),
+    }
+}
+
+/// `text` with both shared out, the loop over threads only if that `starts_alone`. None where it has neither, or a form that isn't known.
+fn share_out(text: &str, starts_alone: bool) -> Option<String> {
     text.contains(MEET).then_some(())?;
     let items = items(text)?;
     let body = |item: &Item<'_>| item.body..item.span.end;
     let find = |name| items.iter().find(|item| item.kind == Kind::Definition && item.name == name).map(body);
     let changes = [
         find(MAIN).and_then(|span| Some((span.clone(), clear(&text[span])?))),
-        find("gomp_team_start").and_then(|span| Some((span.clone(), start(&text[span])?))),
+        find("gomp_team_start")
+            .filter(|_| starts_alone)
+            .and_then(|span| Some((span.clone(), start(&text[span])?))),
     ];
     let mut changes: Vec<_> = changes.into_iter().flatten().collect();
     changes.sort_by_key(|(span, _)| span.start);
@@ -73,7 +119,7 @@ fn clear(body: &str) -> Known<String> {
     Some(out)
 }
 
-/// A loop `do ... while (++i != end)` of one block with a call of `gomp_init_task`.
+/// A loop `do ... while (++i != end)` of one block.
 struct Loop<'c, 'a> {
     /// Its label, and where its first statement begins.
     label: &'a str,
@@ -106,19 +152,18 @@ impl<'c, 'a> Loop<'c, 'a> {
         let is_compared =
             (compare.name, compare.modifiers) == ("setp", ".ne.u64") && condition.text == predicate;
         (is_back && is_compared && compare.guard.is_none()).then_some(())?;
-        (turn.iter().all(|it| it.guard.is_none()) && turn.iter().any(|it| it.name == "call")).then_some(())?;
+        turn.iter().all(|it| it.guard.is_none() && is_alone(it)).then_some(())?;
         // Nobody comes from elsewhere.
         let branches = code.statements.iter().filter(
             |statement| matches!(statement, Statement::Instruction(it) if it.target() == Some(label)),
         );
         (branches.count() == 1).then_some(())?;
 
-        let all: Vec<&Instruction<'a>> = instructions.clone();
-        let written: HashSet<&str> =
-            all.iter().filter_map(|it| it.result()).flat_map(|to| to.names.iter().copied()).collect();
+        let results = instructions.iter().filter_map(|it| it.result());
+        let written: HashSet<&str> = results.flat_map(|to| to.names.iter().copied()).collect();
         let mut known = HashSet::new();
         let mut carried = HashSet::new();
-        for it in &all {
+        for it in &instructions {
             carried.extend(it.reads().filter(|name| written.contains(name) && !known.contains(name)));
             known.extend(it.result().into_iter().flat_map(|to| to.names.iter().copied()));
         }
@@ -153,7 +198,7 @@ impl<'c, 'a> Loop<'c, 'a> {
 }
 
 /// The body of `gomp_team_start` with its loop over threads shared out, where the team's first thread is in no SIMD region. Each lane makes
-/// each 32nd turn.
+/// each 32nd turn. The loop is for teams of two threads or more, and begins with the second.
 fn start(body: &str) -> Known<String> {
     let code = Code::of(body)?;
     let mut loops = (0..code.statements.len()).filter_map(|at| Loop::of(&code, at));
@@ -163,7 +208,7 @@ fn start(body: &str) -> Known<String> {
     };
     let [.., compare, back] = instructions[..] else { return None };
     let calls = instructions.iter().filter(|it| it.name == "call");
-    calls.map(|it| it.operands[0].text).eq(["gomp_init_task"]).then_some(())?;
+    calls.map(|it| it.operands[0].text).eq([CALLED[0]]).then_some(())?;
     let before = body[..begin].strip_suffix(':')?.strip_suffix(label)?.len();
     let mut out = body[..before].to_owned();
     out += ".reg .pred %boomerang_all,%boomerang_p;\n.reg .u32 %boomerang_lane;\n.reg .u64 %boomerang_turn,%boomerang_step,%boomerang_uni;\n\
@@ -197,8 +242,6 @@ fn start(body: &str) -> Known<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     /// A loop as GCC 13 to 16 write it, and a call of `memset`.
     fn text() -> String {
         ".version 7.3\n.target sm_52\n.address_size 64\n.extern .shared .u32 __nvptx_uni[32];\n\
@@ -215,6 +258,10 @@ mod tests {
          .param .u32 %out_arg2;\nst.param.u32 [%out_arg2],%r68;\n.param .u64 %out_arg3;\nst.param.u64 [%out_arg3],%r82;\n\
          call (%value_in),memset,(%out_arg1,%out_arg2,%out_arg3);\nld.param.u64 %r97,[%value_in];\n}\nret;\n}\n"
             .to_owned()
+    }
+
+    fn over_lanes(text: &str) -> Option<String> {
+        super::over_lanes(&[text])?.pop().flatten()
     }
 
     #[test]
@@ -245,6 +292,7 @@ mod tests {
             ("st.u64 [%r45],%r60;", "@%r105 st.u64 [%r45],%r60;"),
             ("st.u64 [%r45],%r60;", "$L6:"),
             ("call gomp_init_task", "call gomp_other"),
+            ("st.u64 [%r45],%r60;", "bar.sync 0;"),
             // Somebody needs what the last turn left.
             ("$L7:", "$L7:\nst.u64 [%r60],%r47;"),
             // Somebody comes from elsewhere.
@@ -254,6 +302,14 @@ mod tests {
             assert!(over_lanes(&other).is_none_or(|spread| !spread.contains("started")), "{to}");
         }
         assert_eq!(over_lanes(&text.replace("bar.warp.sync", "bar.sync")), None, "lanes can't meet");
+        let is_started_with = |called: &str| {
+            let task = format!(".visible .func gomp_init_task\n{{\n{called}\nret;\n}}\n");
+            super::over_lanes(&[&task, &text]).expect("known")[1]
+                .as_ref()
+                .is_some_and(|spread| spread.contains("started"))
+        };
+        assert!(is_started_with("call memcpy,(%o);") && !is_started_with("call malloc,(%o);"));
+        assert!(!is_started_with("shfl.sync.idx.b32 %r1,%r1,%r2,31,0xffffffff;"));
         for end in 0..text.len() {
             let _ = over_lanes(&text[..end]);
         }
