@@ -1,5 +1,6 @@
 // boomerang: checks: loops over unsigned 64-bit variables, up and down, past 2^63, give each iteration to one thread once, with guided and dynamic schedules
-// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=prune,direct | BOOMERANG_PTX_OPT=prune,direct,fences | BOOMERANG_PTX_OPT=prune,direct,heap,team | BOOMERANG_SIM_SEED=1 | BOOMERANG_SIM_SEED=2 | BOOMERANG_SIM_SEED=3
+// boomerang: variants: BOOMERANG_PTX_OPT=0 | BOOMERANG_PTX_OPT=prune,direct | BOOMERANG_PTX_OPT=prune,direct,fences | BOOMERANG_PTX_OPT=prune,direct,heap,team
+// boomerang: seeds: 20
 /* As in for-6.c of the libgomp testsuite. Whole warps load what is left of a loop, and what they see decides where they go on.  */
 #include <limits.h>
 

@@ -1,5 +1,6 @@
 // boomerang: checks: loops, single, sections and tasks that come right after each other get each thread its share, in any order of warps
-// boomerang: variants: BOOMERANG_SIM_SEED=1 | BOOMERANG_SIM_SEED=3 | BOOMERANG_SIM_SEED=7 | BOOMERANG_SIM_SEED=30 | BOOMERANG_PTX_OPT=team | BOOMERANG_PTX_OPT=0
+// boomerang: variants: BOOMERANG_PTX_OPT=team | BOOMERANG_PTX_OPT=0
+// boomerang: seeds: 40
 /* What threads of a team look at without a lock: the next work share, the free ones, what is left of a loop, whether tasks are left.  */
 #include <omp.h>
 
