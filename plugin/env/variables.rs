@@ -264,7 +264,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "BOOMERANG_JIT_THREADS",
         allowed: "a number from 0 to 1024",
-        default: "1; 0 for images that have an object of more than 128 KiB that target regions reach",
+        default: "1; 0 for images of which target regions reach more than 128 KiB of one object and less of each other",
         help: "The most threads that the driver's PTX compiler uses for one object file of an image; 0 is one for each processor. \
                Drivers before CUDA 13.0 have no such option and use one thread.",
         apply: |settings, value| {

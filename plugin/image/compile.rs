@@ -12,8 +12,8 @@ use crate::driver::module::Linker;
 use crate::env::{self, Jit};
 use crate::error::{Error, Result};
 
-/// The size of an object from which on the JIT gets all processors, in bytes. Starting threads takes it 30 ms; that is what 5 to 10 KB
-/// take one thread.
+/// The size of an object for which the JIT gets all processors, in bytes. Starting threads takes it 30 ms; that is what 5 to 10 KB
+/// take one thread. With several such objects it gets one: a driver of CUDA 13.0 was seen to crash (docs/gpu-runs.md).
 const LARGE: usize = 128 << 10;
 
 /// What the JIT is told: what the user says, and where he says nothing, a cap on registers where that helps, and as many threads as suit the
@@ -25,9 +25,13 @@ pub fn options(image: &Descriptor<'_>, texts: &[Cow<'_, CStr>]) -> Jit {
         jit.registers = Some(pressure::CAP);
         host::debug(|| format!("offload image {}: at most {} registers", image.name, pressure::CAP));
     }
-    let is_large = texts.iter().any(|text| text.to_bytes().len() > LARGE);
-    jit.threads.get_or_insert(if is_large { 0 } else { 1 });
+    jit.threads.get_or_insert_with(|| threads(texts.iter().map(|text| text.to_bytes().len())));
     jit
+}
+
+/// How many threads the JIT gets for objects of these sizes; 0 for one for each processor.
+fn threads(sizes: impl Iterator<Item = usize>) -> u32 {
+    u32::from(sizes.filter(|size| *size > LARGE).count() != 1)
 }
 
 /// All that the linker's result depends on.
@@ -101,6 +105,19 @@ fn header(text: &CStr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_large_object_gets_all_processors_and_several_get_one_thread() {
+        for (sizes, expected) in [
+            (&[][..], 1),
+            (&[LARGE], 1),
+            (&[LARGE + 1], 0),
+            (&[500, LARGE + 1, 700], 0),
+            (&[LARGE + 1, LARGE + 1], 1),
+        ] {
+            assert_eq!(threads(sizes.iter().copied()), expected, "{sizes:?}");
+        }
+    }
 
     #[test]
     fn the_header_tells_version_and_target() {
