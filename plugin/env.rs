@@ -426,6 +426,21 @@ mod tests {
     }
 
     #[test]
+    fn regions_become_no_graphs_beside_a_profiler_unless_the_user_says_so() {
+        let graphs = |variables: &[(&str, &str)]| {
+            let value = |asked: &str| {
+                variables.iter().find(|(name, _)| *name == asked).map(|(_, value)| value.to_string())
+            };
+            parse(value).0.graphs
+        };
+        let profiler = ("CUDA_INJECTION64_PATH", "/lib/profiler.so");
+        assert_eq!(graphs(&[]), Some(32));
+        assert_eq!(graphs(&[profiler]), None);
+        assert_eq!(graphs(&[("BOOMERANG_GRAPHS", "5"), profiler]), Some(5));
+        assert_eq!(graphs(&[("BOOMERANG_GRAPHS", "0")]), None);
+    }
+
+    #[test]
     fn too_few_connections_are_noticed() {
         let may_sleep = |chosen, mps| !Channels { connections: connections(chosen, mps) }.are_narrow();
         assert!(!may_sleep(Some(1), false));

@@ -71,12 +71,24 @@ pub const VARIABLES: &[Variable] = &[
             Some(())
         },
     },
+    // These two in this order: the second overrides the first.
+    Variable {
+        name: "CUDA_INJECTION64_PATH",
+        allowed: "a path",
+        default: "not set",
+        help: "Read by the CUDA driver: the library of a profiler. The default of BOOMERANG_GRAPHS is 0 with it.",
+        apply: |settings, _| {
+            settings.graphs = None;
+            Some(())
+        },
+    },
     Variable {
         name: "BOOMERANG_GRAPHS",
         allowed: "a number of launches",
-        default: "32",
+        default: "32; 0 where CUDA_INJECTION64_PATH is set",
         help: "From which launch on a target region is launched as a CUDA graph of one kernel, which takes 2 us less; 0 is never. To make the \
-               graph takes 50 us. Only regions whose ends are told of by a stream, and no reverse-offload regions. A profiler may show a graph as a whole, without the kernel's name: 0 is for such.",
+               graph takes 50 us. Only regions whose ends are told of by a stream, and no reverse-offload regions. A profiler may show a \
+               graph as a whole, without the kernel's name: 0 is for such.",
         apply: |settings, value| {
             let launches: u32 = value.trim().parse().ok()?;
             settings.graphs = (launches > 0).then_some(launches);

@@ -56,7 +56,7 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let texts = share_team_state(image, texts);
     let texts = weaken_fences(device, image, texts);
     // Before lanes do different things.
-    let (texts, lanes_agree) = have_lanes_agree(texts);
+    let (texts, lanes_agree) = have_lanes_agree(image, texts);
     let texts = over_all(image, texts, passes.team, "lanes start teams together", spread::over_lanes);
     let quiet = strs(&texts).filter(|_| reverse).map(|objects| inject::quiet_kernels(&objects));
     let (texts, protocol, calls) = add_runtime(device, texts, reverse);
@@ -277,14 +277,19 @@ fn weaken_fences<'a>(
 }
 
 /// Has lanes see one value of what others change in shared memory, as teams need that are to lie there. Also tells whether that was possible.
-fn have_lanes_agree<'a>(texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a, CStr>>, bool) {
+fn have_lanes_agree<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> (Vec<Cow<'a, CStr>>, bool) {
     if !env::settings().ptx_passes.team {
         return (texts, false);
     }
     let agreed: Option<Vec<_>> = texts.iter().map(|text| agree(text.to_str().ok()?)).collect();
     match agreed {
         Some(agreed) => (replaced(texts, agreed), true),
-        None => (texts, false),
+        None => {
+            host::debug(|| {
+                format!("offload image {}: team structures stay: code of unknown form", image.name)
+            });
+            (texts, false)
+        }
     }
 }
 
