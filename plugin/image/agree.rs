@@ -10,9 +10,10 @@
 //! stands what GCC writes behind an atomic. libgomp's teams have no more places of 8 bytes that are looked at without a lock, other than by
 //! the thread that they belong to (GCC 13 to 16).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use super::code::{Code, Instruction, Operand, Statement};
+use super::code::{Code, Instruction, Operand, Statement, Writers};
+use super::edit::Edit;
 use super::fences;
 use super::items::{Kind, items};
 use super::tokens::Known;
@@ -39,32 +40,25 @@ pub fn agree(text: &str) -> Known<Option<String>> {
     for item in items.iter().filter(|item| item.kind == Kind::Definition) {
         functions.push((item.body, Code::of(&text[item.body..item.span.end])?));
     }
-    let swapped: HashSet<i64> = functions
-        .iter()
-        .flat_map(|(_, code)| {
-            let places = Places::of(code);
-            instructions(code)
-                .filter(is_swap)
-                .filter_map(move |swap| Some(places.place(&swap.operands[1])?.1))
-        })
-        .collect();
-    let (mut agreed, mut copied) = (String::with_capacity(text.len()), 0);
-    for (body, code) in &functions {
-        let places = Places::of(code);
+    let functions: Vec<_> = functions.iter().map(|(body, code)| (body, code, Writers::of(code))).collect();
+    let mut swapped = HashSet::new();
+    for (_, code, writers) in &functions {
+        let swaps = code.instructions().filter(is_swap);
+        swapped.extend(swaps.filter_map(|swap| Some(place(writers, &swap.operands[1])?.1)));
+    }
+    let mut edit = Edit::of(text);
+    for (body, code, writers) in &functions {
         let acquired: HashSet<_> =
-            acquiring(code).filter_map(|load| places.place(&load.operands[1])).collect();
-        for load in instructions(code).filter(is_load) {
-            let Some(place) = places.place(&load.operands[1]) else { continue };
+            acquiring(code).filter_map(|load| place(writers, &load.operands[1])).collect();
+        for load in code.instructions().filter(is_load) {
+            let Some(place) = place(writers, &load.operands[1]) else { continue };
             if swapped.contains(&place.1) || acquired.contains(&place) {
-                let end = body + load.span.end;
-                agreed.push_str(&text[copied..end]);
-                agreed.push_str(&take_from_first(load.operands[0].text, text.contains("shfl.sync.")));
-                copied = end;
+                let end = *body + load.span.end;
+                edit.replace(end..end, &take_from_first(load.operands[0].text, text.contains("shfl.sync.")));
             }
         }
     }
-    agreed.push_str(&text[copied..]);
-    Some((copied > 0).then_some(agreed))
+    Some(edit.changed())
 }
 
 /// Gives all lanes of a warp that are to do the same what lane 0 has in `register`. GCC has member masks from PTX 6.0 on.
@@ -76,13 +70,6 @@ fn take_from_first(register: &str, has_mask: bool) -> String {
          @%__same mov.b64 {{%__low,%__high}},{register};\n@%__same shfl{sync}.idx.b32 %__low,%__low,0,31{mask};\n\
          @%__same shfl{sync}.idx.b32 %__high,%__high,0,31{mask};\n@%__same mov.b64 {register},{{%__low,%__high}};\n}}"
     )
-}
-
-fn instructions<'c, 'a>(code: &'c Code<'a>) -> impl Iterator<Item = &'c Instruction<'a>> {
-    code.statements.iter().filter_map(|statement| match statement {
-        Statement::Instruction(instruction) => Some(instruction),
-        Statement::Label(..) => None,
-    })
 }
 
 /// Whether it loads 8 bytes that may lie in shared memory.
@@ -106,36 +93,22 @@ fn acquiring<'c, 'a>(code: &'c Code<'a>) -> impl Iterator<Item = &'c Instruction
     })
 }
 
-/// Which instruction gives each register its value; none where there are several.
-struct Places<'c, 'a>(HashMap<&'a str, Option<&'c Instruction<'a>>>);
-
-impl<'c, 'a> Places<'c, 'a> {
-    fn of(code: &'c Code<'a>) -> Places<'c, 'a> {
-        let mut writers = HashMap::new();
-        for instruction in instructions(code) {
-            for name in instruction.result().iter().flat_map(|result| &result.names) {
-                writers.entry(*name).and_modify(|writer| *writer = None).or_insert(Some(instruction));
-            }
-        }
-        Places(writers)
+/// What an address consists of: the register that was loaded or computed, and the numbers that are added to it.
+fn place<'a>(writers: &Writers<'_, 'a>, address: &Operand<'a>) -> Option<(&'a str, i64)> {
+    let (mut register, mut offset) = address.address()?;
+    // Should they go in a circle.
+    let mut seen = HashSet::new();
+    while seen.insert(register) {
+        let Some(writer) = writers.only(register) else { break };
+        let (from, number) = match (writer.name, writer.modifiers, &writer.operands[..]) {
+            ("mov", ".u64", [_, from]) => (from, Ok(0)),
+            ("add", ".u64" | ".s64", [_, from, number]) => (from, number.text.parse::<i64>()),
+            _ => break,
+        };
+        let (Ok(number), [next]) = (number, &from.names[..]) else { break };
+        (register, offset) = (next, offset.checked_add(number)?);
     }
-
-    /// What an address consists of: the register that was loaded or computed, and the numbers that are added to it.
-    fn place(&self, address: &Operand<'a>) -> Option<(&'a str, i64)> {
-        let (mut register, mut offset) = address.address()?;
-        // As many steps as there are registers at most, should they go in a circle.
-        for _ in 0..self.0.len() {
-            let Some(writer) = self.0.get(register).copied().flatten() else { break };
-            let (from, number) = match (writer.name, writer.modifiers, &writer.operands[..]) {
-                ("mov", ".u64", [_, from]) => (from, Ok(0)),
-                ("add", ".u64" | ".s64", [_, from, number]) => (from, number.text.parse::<i64>()),
-                _ => break,
-            };
-            let (Ok(number), [next]) = (number, &from.names[..]) else { break };
-            (register, offset) = (next, offset.checked_add(number)?);
-        }
-        Some((register, offset))
-    }
+    Some((register, offset))
 }
 
 #[cfg(test)]

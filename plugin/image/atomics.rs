@@ -6,6 +6,7 @@
 //! global memory, so those loops stay; and so do loops whose old or new value the program wants, and those with fences.
 
 use super::code::{Code, Instruction, Statement};
+use super::edit::Edit;
 use super::items::{Kind, items};
 use super::tokens::{Known, Scanner, Token};
 
@@ -18,8 +19,7 @@ pub fn add_at_once(text: &str) -> Option<String> {
     if !text.contains("atom.cas.b64") {
         return None;
     }
-    let mut replaced = String::with_capacity(text.len());
-    let mut copied = 0;
+    let mut edit = Edit::of(text);
     for item in items(text)?.iter().filter(|item| matches!(item.kind, Kind::Definition | Kind::Kernel)) {
         let body = &text[item.body..item.span.end];
         if !body.contains("atom.cas.b64") {
@@ -30,13 +30,10 @@ pub fn add_at_once(text: &str) -> Option<String> {
             let Some(addition) = addition(&code, first) else { continue };
             let begin = item.body + addition.instructions[0].span.start;
             let end = item.body + addition.instructions[addition.instructions.len() - 1].span.end;
-            replaced.push_str(&text[copied..begin]);
-            replaced.push_str(&addition.instead());
-            copied = end;
+            edit.replace(begin..end, &addition.instead());
         }
     }
-    replaced.push_str(&text[copied..]);
-    if copied == 0 { None } else { raise_target(&replaced) }
+    raise_target(&edit.changed()?)
 }
 
 /// A loop that adds, without what it begins with.
@@ -138,11 +135,8 @@ fn addition<'c, 'a>(code: &'c Code<'a>, first: usize) -> Option<Addition<'c, 'a>
         std::ptr::eq(instruction, repeat)
             || instructions.iter().any(|other| std::ptr::eq(*other, instruction))
     };
-    let others = code.statements.iter().filter_map(|statement| match statement {
-        Statement::Instruction(instruction) => Some(instruction).filter(|instruction| !is_in(instruction)),
-        Statement::Label(..) => None,
-    });
-    let is_used = others.into_iter().any(|other| other.reads().any(|name| own.contains(&name)));
+    let mut others = code.instructions().filter(|instruction| !is_in(instruction));
+    let is_used = others.any(|other| other.reads().any(|name| own.contains(&name)));
     (is_right && !is_used).then_some(Addition { instructions, swap, what, next })
 }
 

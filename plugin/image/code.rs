@@ -1,5 +1,6 @@
 //! The body of a function as statements: instructions with what they read and write, and labels.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::tokens::{Known, Scanner, Token};
@@ -139,6 +140,14 @@ impl<'a> Code<'a> {
         Some(code)
     }
 
+    /// Its instructions in order.
+    pub fn instructions(&self) -> impl Iterator<Item = &Instruction<'a>> {
+        self.statements.iter().filter_map(|statement| match statement {
+            Statement::Instruction(instruction) => Some(instruction),
+            Statement::Label(..) => None,
+        })
+    }
+
     /// Reads what stands behind `.reg`.
     fn declare(&mut self, scanner: &mut Scanner<'a>) -> Known<()> {
         let mut kind = "";
@@ -153,6 +162,27 @@ impl<'a> Code<'a> {
                 _ => {}
             }
         }
+    }
+}
+
+/// Which instruction gives each register its value; none where there are several.
+pub struct Writers<'c, 'a>(HashMap<&'a str, Option<&'c Instruction<'a>>>);
+
+impl<'c, 'a> Writers<'c, 'a> {
+    /// Those of a function.
+    pub fn of(code: &'c Code<'a>) -> Writers<'c, 'a> {
+        let mut writers = HashMap::new();
+        for instruction in code.instructions() {
+            for name in instruction.result().iter().flat_map(|result| &result.names) {
+                writers.entry(*name).and_modify(|writer| *writer = None).or_insert(Some(instruction));
+            }
+        }
+        Writers(writers)
+    }
+
+    /// The only one that writes a register.
+    pub fn only(&self, register: &str) -> Option<&'c Instruction<'a>> {
+        self.0.get(register).copied().flatten()
     }
 }
 
@@ -211,17 +241,12 @@ mod tests {
         let declared =
             [register("%a", ".u64", false), register("%b", ".u64", false), register("%p", ".pred", true)];
         assert_eq!(code.registers, declared);
-        let instructions: Vec<_> = code
-            .statements
-            .iter()
-            .filter_map(|statement| match statement {
-                Statement::Instruction(instruction) => Some(instruction),
-                Statement::Label(name, at) => {
-                    assert_eq!((*name, &body[*at - 4..*at]), ("$L1", "$L1:"));
-                    None
-                }
-            })
-            .collect();
+        for statement in &code.statements {
+            if let Statement::Label(name, at) = statement {
+                assert_eq!((*name, &body[*at - 4..*at]), ("$L1", "$L1:"));
+            }
+        }
+        let instructions: Vec<_> = code.instructions().collect();
         let told: Vec<_> = instructions
             .iter()
             .map(|it| {

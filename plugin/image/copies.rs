@@ -7,7 +7,8 @@
 use std::fmt::Write;
 
 use super::calls::Call;
-use super::code::{Code, Statement};
+use super::code::{Code, Writers};
+use super::edit::Edit;
 use super::items::{Kind, items};
 use super::tokens::Known;
 
@@ -22,26 +23,22 @@ pub fn inline(text: &str) -> Option<String> {
     if !text.contains("memcpy") {
         return None;
     }
-    let mut out = String::with_capacity(text.len() + 1024);
-    let (mut copied, mut count) = (0, 0);
+    let (mut edit, mut count) = (Edit::of(text), 0);
     for item in items(text)?.iter().filter(|item| matches!(item.kind, Kind::Definition | Kind::Kernel)) {
         let body = &text[item.body..item.span.end];
         if !item.uses.contains(&"memcpy") {
             continue;
         }
         let code = Code::of(body)?;
+        let writers = Writers::of(&code);
         for at in 0..code.statements.len() {
-            let Some(copy) = Copy::of(&code, at) else { continue };
-            out += &text[copied..item.body + copy.call.begin];
-            copy.write(count, &mut out)?;
-            out += &text[item.body + copy.call.begin..item.body + copy.call.end];
-            write!(out, "\n$boomerang_copied{count}:").ok()?;
-            copied = item.body + copy.call.end;
+            let Some(copy) = Copy::of(&code, &writers, at) else { continue };
+            let Call { begin, end, .. } = copy.call;
+            edit.replace(item.body + begin..item.body + end, &copy.instead(count, &body[begin..end])?);
             count += 1;
         }
     }
-    out += &text[copied..];
-    (count > 0).then_some(out)
+    edit.changed()
 }
 
 /// A call of `memcpy` for a number of bytes that is known.
@@ -51,15 +48,16 @@ struct Copy<'a> {
 }
 
 impl<'a> Copy<'a> {
-    fn of(code: &Code<'a>, at: usize) -> Option<Copy<'a>> {
+    fn of(code: &Code<'a>, writers: &Writers<'_, 'a>, at: usize) -> Option<Copy<'a>> {
         let call = Call::of(code, at).filter(|call| call.callee == "memcpy")?;
         let [_, _, bytes] = call.arguments[..] else { return None };
-        let bytes = constant(code, bytes)?;
+        let bytes = constant(writers, bytes)?;
         (bytes > 0 && bytes <= MOST_BYTES && bytes % 8 == 0).then_some(Copy { call, words: bytes / 8 })
     }
 
-    /// Writes what does the same, and goes on behind the call, or else to it.
-    fn write(&self, number: usize, out: &mut String) -> Known<()> {
+    /// What does the same and goes on behind the call, or else to it.
+    fn instead(&self, number: usize, call: &str) -> Known<String> {
+        let mut out = String::new();
         let (to, from, words) = (self.call.arguments[0], self.call.arguments[1], self.words);
         write!(
             out,
@@ -81,20 +79,20 @@ impl<'a> Copy<'a> {
         if let Some(result) = self.call.result {
             writeln!(out, "mov.u64 {result},{to};").ok()?;
         }
-        write!(out, "bra $boomerang_copied{number};\n$boomerang_copy{number}:\n").ok()
+        write!(
+            out,
+            "bra $boomerang_copied{number};\n$boomerang_copy{number}:\n{call}\n$boomerang_copied{number}:"
+        )
+        .ok()?;
+        Some(out)
     }
 }
 
-/// The number that a register has: nothing but moves of it write there.
-fn constant(code: &Code<'_>, register: &str) -> Option<u64> {
-    let mut moves = code.statements.iter().filter_map(|statement| match statement {
-        Statement::Instruction(it) => it.result().filter(|to| to.names.contains(&register)).map(|_| it),
-        Statement::Label(..) => None,
-    });
-    let first = moves.next()?;
-    let is_move = (first.name, first.modifiers, first.guard) == ("mov", ".u64", None);
-    (is_move && moves.next().is_none()).then_some(())?;
-    first.operands.get(1)?.text.parse().ok()
+/// The number that a register has: nothing but one move of it writes there.
+fn constant(writers: &Writers<'_, '_>, register: &str) -> Option<u64> {
+    let writer = writers.only(register)?;
+    let is_move = (writer.name, writer.modifiers, writer.guard) == ("mov", ".u64", None);
+    is_move.then(|| writer.operands.get(1)?.text.parse().ok())?
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 //! - It frees what the team allocated (`gomp_free_thread`). What lies in the team's shared memory ends with the team, and isn't freed first.
 
 use super::calls::Call;
-use super::code::{Code, Instruction, Statement};
+use super::code::{Code, Instruction};
+use super::edit::Edit;
 use super::items::{Kind, items};
 use super::tokens::Known;
 
@@ -31,11 +32,10 @@ fn without_count(text: &str) -> Known<Option<String>> {
     if !text.contains(COUNT) {
         return Some(None);
     }
-    let mut out = String::with_capacity(text.len());
-    let mut copied = 0;
+    let mut edit = Edit::of(text);
     for item in items(text)?.iter().filter(|item| item.uses.contains(&COUNT)) {
         let code = Code::of(&text[item.body..item.span.end])?;
-        let instructions: Vec<_> = code.statements.iter().filter_map(instruction).collect();
+        let instructions: Vec<_> = code.instructions().collect();
         for (at, it) in instructions.iter().enumerate() {
             if !it.operands.iter().any(|operand| operand.names.contains(&COUNT)) {
                 continue;
@@ -45,19 +45,11 @@ fn without_count(text: &str) -> Known<Option<String>> {
             let is_fence = |other: &&&Instruction<'_>| other.name == "membar" && other.guard == it.guard;
             let before = at.checked_sub(1).and_then(|at| instructions.get(at)).filter(is_fence);
             let behind = instructions.get(at + 1).filter(is_fence);
-            out += &text[copied..item.body + before.unwrap_or(it).span.start];
-            copied = item.body + behind.unwrap_or(it).span.end;
+            let (begin, end) = (before.unwrap_or(it).span.start, behind.unwrap_or(it).span.end);
+            edit.replace(item.body + begin..item.body + end, "");
         }
     }
-    out += &text[copied..];
-    Some((copied > 0).then_some(out))
-}
-
-fn instruction<'c, 'a>(statement: &'c Statement<'a>) -> Option<&'c Instruction<'a>> {
-    match statement {
-        Statement::Instruction(instruction) => Some(instruction),
-        Statement::Label(..) => None,
-    }
+    Some(edit.changed())
 }
 
 /// The text with its [`END`] changed, if it has one.
@@ -65,25 +57,23 @@ fn without_frees(text: &str) -> Known<Option<String>> {
     if !text.contains(END) {
         return Some(None);
     }
-    let mut out = String::with_capacity(text.len() + 512);
-    let (mut copied, mut count) = (0, 0);
+    let (mut edit, mut count) = (Edit::of(text), 0);
     for item in items(text)?.iter().filter(|item| item.kind == Kind::Definition && item.name == END) {
         let code = Code::of(&text[item.body..item.span.end])?;
         let calls = (0..code.statements.len()).filter_map(|at| Call::of(&code, at));
         for Call { begin, end, arguments, .. } in calls.filter(|call| call.callee == FREE) {
             let [pointer] = arguments[..] else { return None };
-            out += &text[copied..item.body + begin];
-            out += &format!(
+            let part = item.body + begin..item.body + end;
+            let instead = format!(
                 ".reg .pred %boomerang_shared;\nisspacep.shared %boomerang_shared,{pointer};\n\
                  @%boomerang_shared bra $boomerang_kept{count};\n{}\n$boomerang_kept{count}:",
-                &text[item.body + begin..item.body + end]
+                &text[part.clone()]
             );
-            copied = item.body + end;
+            edit.replace(part, &instead);
             count += 1;
         }
     }
-    out += &text[copied..];
-    Some((count > 0).then_some(out))
+    Some(edit.changed())
 }
 
 #[cfg(test)]

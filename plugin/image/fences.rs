@@ -29,6 +29,7 @@
 
 use std::ops::Range;
 
+use super::edit::Edit;
 use super::items::{Item, Kind, items};
 use super::tokens::{Known, Scanner, Token};
 
@@ -78,22 +79,17 @@ pub fn weaken(text: &str) -> Fences {
 
 /// `text` with fences of this scope. None where it has a form that isn't known.
 fn weaken_items(text: &str, items: &[Item<'_>], scope: &str) -> Known<String> {
-    let mut weakened = String::with_capacity(text.len());
-    let mut copied = 0;
+    let mut edit = Edit::of(text);
     for item in items.iter().filter(|item| item.kind == Kind::Definition) {
         for fence in fences(&text[item.body..item.span.end])? {
             let at = |offset| item.body + offset;
-            weakened.push_str(&text[copied..at(fence.span.start)]);
-            if !fence.is_second {
-                weakened.push_str(&text[at(fence.span.start)..at(fence.scope.start)]);
-                weakened.push_str(scope);
-                weakened.push_str(&text[at(fence.scope.end)..at(fence.span.end)]);
+            match fence.is_second {
+                true => edit.replace(at(fence.span.start)..at(fence.span.end), ""),
+                false => edit.replace(at(fence.scope.start)..at(fence.scope.end), scope),
             }
-            copied = at(fence.span.end);
         }
     }
-    weakened.push_str(&text[copied..]);
-    Some(weakened)
+    Some(edit.whole())
 }
 
 /// A fence of system scope.

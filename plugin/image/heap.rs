@@ -6,8 +6,8 @@
 //! `device-runtime/heap.c` instead, which takes from the memory of [`crate::memory::heap`]. Its `free` passes on what is not of this
 //! heap; the driver's could not do that. So all calls of an image are redirected, or none.
 
+use super::edit::rename;
 use super::items::{Item, Kind, items};
-use super::tokens::{Scanner, Token};
 
 /// newlib's functions, what each calls, and what it is to call.
 const REDIRECTED: [(&str, &str, &str); 2] =
@@ -78,23 +78,6 @@ fn redirect_one(text: &str) -> Result<Option<String>, Kept> {
 fn is_newlibs(item: &Item<'_>, name: &str, callee: &str) -> bool {
     let is_known = |used: &&str| *used == callee || *used == "__nvptx_uni" || used.starts_with("$L");
     item.name == name && item.visible && item.kind == Kind::Definition && item.uses.iter().all(is_known)
-}
-
-/// `text` with other names: pairs of what stands there and what is to. None where it has a form that isn't known.
-pub(super) fn rename(text: &str, names: &[(&str, &str)]) -> Option<String> {
-    let mut renamed = String::with_capacity(text.len() + 64);
-    let mut copied = 0;
-    let mut tokens = Scanner::new(text);
-    while let Some(token) = tokens.token()? {
-        let Token::Word(word) = token else { continue };
-        if let Some((_, to)) = names.iter().find(|(from, _)| *from == word) {
-            renamed.push_str(&text[copied..tokens.at() - word.len()]);
-            renamed.push_str(to);
-            copied = tokens.at();
-        }
-    }
-    renamed.push_str(&text[copied..]);
-    Some(renamed)
 }
 
 #[cfg(test)]

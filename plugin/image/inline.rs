@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use super::calls::Call;
 use super::code::{Code, Instruction, Statement};
+use super::edit::Edit;
 use super::items::{Item, Kind, items};
 use super::names::MAIN;
 use super::tokens::{Known, Scanner, Token};
@@ -115,28 +116,25 @@ impl<'t, 'a> Inliner<'t, 'a> {
         let (text, items) = (self.texts[object], &self.objects[object]);
         let is_caller = |item: &&Item<'_>| item.kind == Kind::Definition && CALLERS.contains(&item.name);
         let mut declared: HashSet<&str> = items.iter().map(|item| item.name).collect();
-        let mut out = String::new();
-        let mut copied = 0;
+        let mut edit = Edit::of(text);
         for item in items.iter().filter(is_caller) {
             let mut used = BTreeSet::new();
             let body = self.expand(&text[item.body..item.span.end], object, &mut used)?;
             if used.is_empty() {
                 continue;
             }
-            out += &text[copied..item.span.start];
+            let mut declarations = String::new();
             for (from, name) in
                 used.iter().flat_map(|name| self.functions[name].uses.iter().map(|used| (*name, *used)))
             {
                 if declared.insert(name) {
-                    out += &self.declaration(self.functions[from].object, name)?;
+                    declarations += &self.declaration(self.functions[from].object, name)?;
                 }
             }
-            out += &text[item.span.start..item.body];
-            out += &body;
-            copied = item.span.end;
+            edit.replace(item.span.start..item.span.start, &declarations);
+            edit.replace(item.body..item.span.end, &body);
         }
-        out += &text[copied..];
-        Some((copied > 0).then_some(out))
+        Some(edit.changed())
     }
 
     /// Declares what a text declares or defines, if it does, for another text.
@@ -154,8 +152,7 @@ impl<'t, 'a> Inliner<'t, 'a> {
     /// A body with calls replaced. What has been put into it goes to `used`.
     fn expand(&mut self, body: &str, object: usize, used: &mut BTreeSet<&'a str>) -> Known<String> {
         let code = Code::of(body)?;
-        let mut out = String::with_capacity(4 * body.len());
-        let mut copied = 0;
+        let mut edit = Edit::of(body);
         for at in 0..code.statements.len() {
             let Some(call) = Call::of(&code, at) else { continue };
             let Some((&name, function)) = self.functions.get_key_value(call.callee) else { continue };
@@ -163,13 +160,12 @@ impl<'t, 'a> Inliner<'t, 'a> {
             if !fits || !self.is_known_to(function, object) {
                 continue;
             }
-            out += &body[copied..call.begin];
-            copied = call.end;
             used.insert(name);
-            self.put(name, &call, object, used, &mut out)?;
+            let mut instead = String::new();
+            self.put(name, &call, object, used, &mut instead)?;
+            edit.replace(call.begin..call.end, &instead);
         }
-        out += &body[copied..];
-        Some(out)
+        Some(edit.whole())
     }
 
     /// Whether all names that a function uses mean the same in this text. What a text alone sees does not.
@@ -203,17 +199,12 @@ impl<'t, 'a> Inliner<'t, 'a> {
             writeln!(out, ".reg {kind} {};", renamed(value, &prefix)).ok()?;
         }
         let code = Code::of(&body)?;
-        let mut text = String::with_capacity(body.len());
-        let mut copied = 0;
-        for statement in &code.statements {
-            let Statement::Instruction(it) = statement else { continue };
+        let mut edit = Edit::of(&body);
+        for it in code.instructions() {
             let Some(instead) = instead(it, parameters, *value)? else { continue };
-            text += &body[copied..it.span.start];
-            text += &instead;
-            copied = it.span.end;
+            edit.replace(it.span.clone(), &instead);
         }
-        text += &body[copied..];
-        rename(&text, &code, &prefix, out)?;
+        rename(&edit.whole(), &code, &prefix, out)?;
         write!(out, "\n${prefix}{END}:").ok()?;
         if let (Some(result), Some((kind, value))) = (call.result, value) {
             write!(out, "\nmov{kind} {result},{};", renamed(value, &prefix)).ok()?;

@@ -52,7 +52,11 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let texts = keep_reading(image, texts);
     let texts = over_each(image, texts, passes.copies, "small copies need no call", copies::inline);
     let texts = over_each(image, texts, passes.loads, "loops load ahead", loads::ahead);
-    let texts = add_at_once(device, image, texts);
+    let may_add = passes.atomics
+        && device.attrs.compute_capability >= atomics::LEAST_CAPABILITY
+        && !registry::shares_memory();
+    let texts =
+        over_each(image, texts, may_add, "doubles are added by one instruction", atomics::add_at_once);
     let texts = share_team_state(image, texts);
     let texts = weaken_fences(device, image, texts);
     // Before lanes do different things.
@@ -213,19 +217,6 @@ fn keep_reading<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Co
     if objects > 0 {
         host::debug(|| format!("offload image {}: loops wait for memory in {objects} objects", image.name));
     }
-    texts
-}
-
-/// Has doubles added atomically by one instruction.
-fn add_at_once<'a>(device: &Device, image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
-    let is_right = device.attrs.compute_capability >= atomics::LEAST_CAPABILITY && !registry::shares_memory();
-    if !env::settings().ptx_passes.atomics || !is_right {
-        return texts;
-    }
-    let (texts, objects) = rewrite_each(texts, atomics::add_at_once);
-    host::debug(|| {
-        format!("offload image {}: doubles are added by one instruction in {objects} objects", image.name)
-    });
     texts
 }
 

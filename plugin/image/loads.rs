@@ -14,8 +14,9 @@ use std::ops::Range;
 
 use super::accesses::{Access, Values, joined};
 use super::code::{Code, Instruction, Statement};
+use super::edit::{Edit, rename_by};
 use super::items::{Kind, items};
-use super::tokens::{Known, Scanner, Token};
+use super::tokens::Known;
 
 /// Instructions that compute, and do nothing else.
 const COMPUTE: [&str; 17] = [
@@ -29,8 +30,7 @@ const MOST_PAIRS: usize = 4;
 
 /// `text` with loads ahead of stores in such loops. None where it has none, or a form that isn't known.
 pub fn ahead(text: &str) -> Option<String> {
-    let mut out = String::with_capacity(text.len());
-    let (mut copied, mut count) = (0, 0);
+    let (mut edit, mut count) = (Edit::of(text), 0);
     for item in items(text)?.iter().filter(|item| matches!(item.kind, Kind::Definition | Kind::Kernel)) {
         let body = &text[item.body..item.span.end];
         if !body.starts_with('{') {
@@ -39,14 +39,13 @@ pub fn ahead(text: &str) -> Option<String> {
         let code = Code::of(body)?;
         for block in blocks(&code).filter_map(|instructions| Block::of(&code, instructions)) {
             let span = block.span();
-            out.push_str(&text[copied..item.body + span.start]);
-            block.write(body, count, &mut out)?;
-            copied = item.body + span.end;
+            let mut instead = String::new();
+            block.write(body, count, &mut instead)?;
+            edit.replace(item.body + span.start..item.body + span.end, &instead);
             count += 1;
         }
     }
-    out.push_str(&text[copied..]);
-    (count > 0).then_some(out)
+    edit.changed()
 }
 
 /// The loops of one block: their instructions without the branch.
@@ -172,11 +171,13 @@ impl<'c, 'a> Block<'c, 'a> {
                     .operands
                     .iter()
                     .enumerate()
-                    .map(
-                        |(at, it)| {
-                            if at < first_read { Some(it.text.into()) } else { rename(it.text, &renamed) }
-                        },
-                    )
+                    .map(|(at, it)| {
+                        if at < first_read {
+                            Some(it.text.into())
+                        } else {
+                            rename_by(it.text, |name| renamed.get(name).map(String::as_str))
+                        }
+                    })
                     .collect::<Known<_>>()?;
                 let _ =
                     writeln!(behind, "{}{} {};", instruction.name, instruction.modifiers, operands.join(","));
@@ -244,23 +245,6 @@ impl<'c, 'a> Block<'c, 'a> {
         groups.push(&self.instructions[begin..]);
         groups
     }
-}
-
-/// An operand with other names.
-fn rename(operand: &str, names: &HashMap<&str, String>) -> Known<String> {
-    let mut renamed = String::new();
-    let mut copied = 0;
-    let mut tokens = Scanner::new(operand);
-    while let Some(token) = tokens.token()? {
-        let Token::Word(word) = token else { continue };
-        if let Some(new) = names.get(word) {
-            renamed.push_str(&operand[copied..tokens.at() - word.len()]);
-            renamed.push_str(new);
-            copied = tokens.at();
-        }
-    }
-    renamed.push_str(&operand[copied..]);
-    Some(renamed)
 }
 
 #[cfg(test)]

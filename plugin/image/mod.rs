@@ -21,6 +21,7 @@ pub mod compile;
 pub mod copies;
 pub mod descriptor;
 pub mod direct;
+pub mod edit;
 pub mod ending;
 pub mod epilogue;
 pub mod fences;

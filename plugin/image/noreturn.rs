@@ -2,6 +2,7 @@
 //! caller's registers: each thread of each team stored some 20, which for the teams that a device holds is 10 MB.
 
 use super::code::{Code, Instruction, Statement};
+use super::edit::Edit;
 use super::items::{Kind, items};
 use super::names::MAIN;
 use super::tokens::{Known, Scanner, Token};
@@ -53,14 +54,9 @@ fn end_in(text: &str) -> Known<Option<String>> {
     }
     changes.extend(raised_version(text)?);
     changes.sort_by_key(|(span, _)| span.start);
-    let (mut out, mut copied) = (String::with_capacity(text.len() + 256), 0);
-    for (span, new) in changes {
-        out += &text[copied..span.start];
-        out += new;
-        copied = span.end;
-    }
-    out += &text[copied..];
-    Some(Some(out))
+    let mut edit = Edit::of(text);
+    changes.into_iter().for_each(|(span, new)| edit.replace(span, new));
+    Some(edit.changed())
 }
 
 fn is_call(it: &Instruction<'_>) -> bool {

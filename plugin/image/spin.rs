@@ -9,6 +9,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
+use super::edit::Edit;
 use super::tokens::{Known, Scanner, Token};
 
 /// Instructions that neither change memory nor have other threads seen to do so, besides loads and those that leave the loop.
@@ -60,15 +61,9 @@ const CACHED: [&str; 5] = [".ca", ".cg", ".cs", ".lu", ".cv"];
 
 /// `text` with volatile loads in loops that wait for memory. None where there are no such loops, or it has a form that isn't known.
 pub fn keep_reading(text: &str) -> Option<String> {
-    let loads = loads_to_wait_by(text)?;
-    let mut out = String::with_capacity(text.len() + 64);
-    let mut copied = 0;
-    for &at in &loads {
-        out.extend([&text[copied..at], ".volatile"]);
-        copied = at;
-    }
-    out.push_str(&text[copied..]);
-    (!loads.is_empty()).then_some(out)
+    let mut edit = Edit::of(text);
+    loads_to_wait_by(text)?.into_iter().for_each(|at| edit.replace(at..at, ".volatile"));
+    edit.changed()
 }
 
 /// Behind the `ld` of all loads that loops wait by.

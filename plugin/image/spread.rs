@@ -10,6 +10,7 @@ use std::fmt::Write;
 
 use super::calls::Call;
 use super::code::{Code, Instruction, Statement};
+use super::edit::Edit;
 use super::items::{Item, Kind, items};
 use super::names::MAIN;
 use super::tokens::Known;
@@ -77,15 +78,9 @@ fn share_out(text: &str, starts_alone: bool) -> Option<String> {
     ];
     let mut changes: Vec<_> = changes.into_iter().flatten().collect();
     changes.sort_by_key(|(span, _)| span.start);
-    let mut out = String::with_capacity(text.len() + 2048);
-    let mut copied = 0;
-    for (span, body) in &changes {
-        out += &text[copied..span.start];
-        out += body;
-        copied = span.end;
-    }
-    out += &text[copied..];
-    (!changes.is_empty()).then_some(out)
+    let mut edit = Edit::of(text);
+    changes.into_iter().for_each(|(span, body)| edit.replace(span, &body));
+    edit.changed()
 }
 
 /// The body of `gomp_nvptx_main` with its call of `memset` shared out, unless something isn't a multiple of 8. All lanes are there, for none
@@ -180,11 +175,8 @@ impl<'c, 'a> Loop<'c, 'a> {
             .then_some(())?;
         let first = instructions.first()?.span.start;
         let last = back.span.end;
-        let is_read_elsewhere = code.statements.iter().any(|statement| match statement {
-            Statement::Instruction(it) => {
-                !(first..last).contains(&it.span.start) && it.reads().any(|name| written.contains(name))
-            }
-            Statement::Label(..) => false,
+        let is_read_elsewhere = code.instructions().any(|it| {
+            !(first..last).contains(&it.span.start) && it.reads().any(|name| written.contains(name))
         });
         (!is_read_elsewhere).then_some(Loop {
             label,

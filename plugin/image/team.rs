@@ -6,7 +6,7 @@
 //! libgomp's team.c calls gomp_malloc for them. It gets one of its own: copies of gomp_malloc's member and of newlib's, which calls
 //! `team.c` of ours. All that is freed goes through that, too.
 
-use super::heap::rename;
+use super::edit::rename;
 use super::inject::begin_kernels;
 use super::items::{Kind, items};
 

@@ -4,10 +4,8 @@
 //! `gomp_nvptx_main` takes memory for them from the soft stack of a team's first thread, which lies there until the kernel ends. Here it
 //! takes it from shared memory, as far as there is room; what has none stays on the soft stack.
 
-use std::fmt::Write;
-
-use super::code::{Code, Instruction, Statement};
-use super::heap::rename;
+use super::code::{Code, Instruction};
+use super::edit::{Edit, rename};
 use super::items::{Kind, items};
 use super::names::MAIN;
 
@@ -24,45 +22,35 @@ pub fn share(text: &str) -> Option<String> {
     let items = items(text)?;
     let main = items.iter().find(|item| item.kind == Kind::Definition && item.name == MAIN)?;
     let body = &text[main.body..main.span.end];
-    let mut out = text[..main.span.start].to_owned();
-    write!(
-        out,
-        "\n.shared .align 16 .b8 __boomerang_threads[{BYTES}];{}{{\n.reg .u64 %least,%room,%taken;\n\
-         cvta.shared.u64 %least,__boomerang_threads;\nadd.u64 %room,%least,{BYTES};",
-        &text[main.span.start..main.body]
-    )
-    .ok()?;
-    let mut copied = 1;
+    let mut edit = Edit::of(text);
+    let begin = main.span.start;
+    edit.replace(begin..begin, &format!("\n.shared .align 16 .b8 __boomerang_threads[{BYTES}];"));
+    let room = format!(
+        "{{\n.reg .u64 %least,%room,%taken;\ncvta.shared.u64 %least,__boomerang_threads;\nadd.u64 %room,%least,{BYTES};"
+    );
+    edit.replace(main.body..main.body + 1, &room);
     let mut has_taken = false;
-    for statement in &Code::of(body)?.statements {
-        let Statement::Instruction(instruction) = statement else { continue };
+    for instruction in Code::of(body)?.instructions() {
         if !instruction.operands.iter().any(|operand| operand.names.contains(&STACK)) {
             continue;
         }
         let original = &body[instruction.span.clone()];
-        out += &body[copied..instruction.span.start];
-        copied = instruction.span.end;
+        let part = main.body + instruction.span.start..main.body + instruction.span.end;
         if let Some(bytes) = taken(instruction) {
             has_taken = true;
             let Instruction { name, modifiers, .. } = instruction;
-            write!(
-                out,
+            let instead = format!(
                 "{{\n.reg .u64 %place;\n.reg .pred %fits;\n{name}{modifiers} %place,%room,{bytes};\nsetp.ge.u64 %fits,%place,%least;\n\
                  @%fits mov.u64 %room,%place;\n@!%fits {original}\nselp.b64 %taken,%place,{STACK},%fits;\n}}"
-            )
-            .ok()?;
-        } else if instruction.name == "st" && instruction.operands[0].names == [SLOT] {
-            out += original;
-        } else if has_taken {
+            );
+            edit.replace(part, &instead);
+        } else if has_taken && !(instruction.name == "st" && instruction.operands[0].names == [SLOT]) {
             // It may set the pointer only as above.
             (instruction.result().map(|result| result.text) != Some(STACK)).then_some(())?;
-            out += &rename(original, &[(STACK, "%taken")])?;
-        } else {
-            out += original;
+            edit.replace(part, &rename(original, &[(STACK, "%taken")])?);
         }
     }
-    out += &text[main.body + copied..];
-    has_taken.then_some(out)
+    has_taken.then(|| edit.whole())
 }
 
 /// What an instruction takes from the stack if it does: `sub.u64 %stack,%stack,BYTES`, or `add` with a negative number.
