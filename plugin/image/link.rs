@@ -14,8 +14,8 @@ use super::load::LOOKED_UP;
 use super::prune::prune;
 use super::reach::Reach;
 use super::{
-    Descriptor, Protocol, atomics, copies, direct, ending, first_use, heap, inject, inline, lanes, loads,
-    noreturn, spin, spread, team, team_state, threads,
+    Descriptor, Protocol, atomics, copies, direct, ending, first_use, heap, indirect, inject, inline, lanes,
+    loads, noreturn, spin, spread, team, team_state, threads,
 };
 use crate::abi::host;
 use crate::device::{Device, registry};
@@ -37,6 +37,8 @@ pub struct Linked {
     pub quiet: HashSet<String>,
     /// Whether it has the kernel of [`first_use`].
     pub has_first_use: bool,
+    /// Whether it has the variable [`indirect::EXPOSED`].
+    pub has_exposed_table: bool,
 }
 
 /// Links `image` and loads it in the current context. `reverse`: whether the program requires reverse offload.
@@ -50,6 +52,7 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let texts = call_directly(image, texts);
     let (texts, prints) = reduce(image, texts);
     let texts = keep_reading(image, texts);
+    let (texts, tables) = if image.indirect > 0 { rewrite_each(texts, indirect::expose) } else { (texts, 0) };
     let texts = over_each(image, texts, passes.copies, "small copies need no call", copies::inline);
     let texts = over_each(image, texts, passes.loads, "loops load ahead", loads::ahead);
     let may_add = passes.atomics
@@ -103,7 +106,15 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
             let _ = unsafe { device.driver.unload_module(module) };
         })?;
     }
-    Ok(Linked { module, protocol, calls, prints, quiet: quiet.unwrap_or_default(), has_first_use })
+    Ok(Linked {
+        module,
+        protocol,
+        calls,
+        prints,
+        quiet: quiet.unwrap_or_default(),
+        has_first_use,
+        has_exposed_table: tables > 0,
+    })
 }
 
 /// Loads a cubin that the linker made.

@@ -73,13 +73,23 @@ pub fn load(
     host_indirect: &[u64],
 ) -> Result<Loaded> {
     let _context = device.enter()?;
-    let Linked { module, protocol, calls, prints, quiet, has_first_use } =
+    let Linked { module, protocol, calls, prints, quiet, has_first_use, has_exposed_table } =
         link::link(device, image, reverse)?;
     let mut symbols = Symbols::default();
     image.objects.iter().for_each(|text| symbols.add(text.to_bytes()));
     let calls = calls.then_some(protocol);
-    let mut loader =
-        Loader { device, image, module, calls, prints, quiet, has_first_use, symbols, memory: vec![] };
+    let mut loader = Loader {
+        device,
+        image,
+        module,
+        calls,
+        prints,
+        quiet,
+        has_first_use,
+        has_exposed_table,
+        symbols,
+        memory: vec![],
+    };
     let result = loader.load(address as usize, reverse.then_some(protocol), host_indirect);
     result.inspect_err(|_| {
         // SAFETY: nobody has heard of the module yet, nor of its memory.
@@ -99,6 +109,8 @@ struct Loader<'a> {
     quiet: HashSet<String>,
     /// Whether there is a kernel to be launched before those that wait for the host.
     has_first_use: bool,
+    /// Whether the pointer to the hash table of indirect functions can be found.
+    has_exposed_table: bool,
     symbols: Symbols<'a>,
     /// Device memory that goes with the image.
     memory: Vec<DevicePtr>,
@@ -234,18 +246,32 @@ impl Loader<'_> {
         }
         let device = self.read_table(INDIRECT_TABLE, host.len())?;
         let pairs: Vec<_> = host.iter().copied().zip(device).collect();
-        let (table, variable) = match (self.optional(INDIRECT_HASH_TABLE)?, self.optional(INDIRECT_LIST)?) {
-            (Some((variable, _)), _) => (indirect::hash_table(&pairs), variable),
-            (None, Some((variable, _))) => (indirect::list(&pairs), variable),
+        match (self.optional(INDIRECT_HASH_TABLE)?, self.optional(INDIRECT_LIST)?) {
+            (Some((variable, _)), _) => {
+                self.point(variable, &indirect::hash_table(&pairs))?;
+            }
+            (None, Some((variable, _))) => {
+                let list = self.point(variable, &indirect::list(&pairs))?;
+                if self.has_exposed_table {
+                    let (pointer, _) = self.global(&c_text(indirect::EXPOSED))?;
+                    self.point(pointer, &indirect::hash_table_of_pointers(&pairs, list))?;
+                }
+            }
             (None, None) => {
                 return Err(self.image.wrong("indirect functions, and no variable for their table"));
             }
-        };
-        let bytes: Vec<u8> = table.iter().flat_map(|word| word.to_le_bytes()).collect();
+        }
+        Ok(())
+    }
+
+    /// Has a variable of the image point to a copy of these words, which goes with the image; its address.
+    fn point(&mut self, variable: DevicePtr, words: &[u64]) -> Result<DevicePtr> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let memory = self.check(self.device.driver.mem_alloc(bytes.len()), INDIRECT_TABLE)?;
         self.memory.push(memory);
         self.write(memory, &bytes)?;
-        self.write(variable, &memory.to_le_bytes())
+        self.write(variable, &memory.to_le_bytes())?;
+        Ok(memory)
     }
 
     /// The image's ICVs, as libgomp is to know them. It maps those of all images to one host address, and ends the program when there
