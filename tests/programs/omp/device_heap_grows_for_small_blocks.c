@@ -38,10 +38,12 @@ int main(void) {
   int none = 0, bad = 0;
   /* More pages than the first part has, which are kept. */
 #pragma omp target teams distribute parallel for num_teams(9) thread_limit(8) map(tofrom : none)
-  for (int i = 0; i < PAGES; i++)
-    if (!malloc(16000))
+  for (int i = 0; i < PAGES; i++) {
+    char *volatile block = malloc(16000);
+    if (!block)
 #pragma omp atomic
       none++;
+  }
   for (int round = 0; round < ROUNDS; round++) {
 #pragma omp target teams distribute parallel for num_teams(12) thread_limit(8) map(tofrom : none)
     for (int i = 0; i < BLOCKS; i++)
