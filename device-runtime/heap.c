@@ -25,7 +25,7 @@
 extern void *malloc (size_t);
 extern void free (void *);
 
-/* What the head of the heap takes (plugin/image/heap.rs).  */
+/* What the head of the heap takes (plugin/memory/heap.rs).  */
 #define HEAP_HEAD_BYTES 131072
 /* The most pages. The plugin makes them larger for a large heap.  */
 #define PAGES 4096

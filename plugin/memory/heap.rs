@@ -162,11 +162,10 @@ fn make(device: &Device) -> Result<State> {
     copy::fill(device, heap, 0, memory_at)?;
     let first = own.at(heap, heap + memory_at as u64);
     first.set_all_free(device)?;
-    let mut place = Place { extents: [first, Extent::default()], checks: 0, unused: 0 };
-    place.checks = env::settings().heap_check.into();
-    if let Some((address, layout)) = managed {
-        place.extents[1] = layout.at(heap + second_at as u64, address);
-        place.extents[1].set_all_free(device)?;
+    let second =
+        managed.map(|(address, layout)| layout.at(heap + second_at as u64, address)).unwrap_or_default();
+    if managed.is_some() {
+        second.set_all_free(device)?;
     }
     host::debug(|| {
         let (bytes, page_bytes) = (own.bytes(), own.page_bytes);
@@ -176,7 +175,7 @@ fn make(device: &Device) -> Result<State> {
         let more = more.unwrap_or_default();
         format!("device {ordinal}: heap of {bytes} bytes for device code, in pages of {page_bytes}{more}")
     });
-    Ok(State::At(place))
+    Ok(State::At(Place { extents: [first, second], checks: env::settings().heap_check.into(), unused: 0 }))
 }
 
 /// The sizes of both extents in bytes, of what the user wants and what the device has. The second may be 0.
