@@ -1,4 +1,4 @@
-//! A model of the device heap, `device-runtime/heap.c`, by the same names: every interleaving of a few threads, up to a bound on
+//! A model of an extent of the device heap, `device-runtime/heap.c`, by the same names (two extents share nothing): every interleaving of a few threads, up to a bound on
 //! preemptions, in the C11 memory model, which allows no less than PTX's for these relaxed atomics and fences. Run with
 //! `RUSTFLAGS="--cfg loom" cargo test --release --test loom_heap`.
 #![cfg(loom)]
@@ -139,6 +139,9 @@ impl Heap {
     }
 
     fn take_run(&self, count: u32) -> u32 {
+        if count > self.pages - self.used.load(Relaxed) {
+            return NONE;
+        }
         let (mut first, mut free_pages, mut bits) = (self.pages, 0, 0);
         while first > 0 {
             if first % WORD == 0 || free_pages == 0 {
@@ -202,14 +205,13 @@ impl Heap {
         Block { at: page * HALVES + bit * class_halves(class), halves: class_halves(class) }
     }
 
-    fn take_page(&self, arena: usize, class: usize, thoroughly: bool) -> u32 {
-        let page = if thoroughly { self.take_run(1) } else { self.free_pages.take(arena as u32) };
-        if page != NONE {
-            self.used.fetch_add(1, Relaxed);
-            fence_gpu();
-            self.states[page as usize].store((class as u32 + 1) << CLASS_SHIFT | 1, Relaxed);
+    fn bring_into_use(&self, page: u32, class: usize) {
+        if page == NONE {
+            return;
         }
-        page
+        self.used.fetch_add(1, Relaxed);
+        fence_gpu();
+        self.states[page as usize].store((class as u32 + 1) << CLASS_SHIFT | 1, Relaxed);
     }
 
     fn reclaim(&self) {
@@ -222,8 +224,15 @@ impl Heap {
         }
     }
 
+    fn may_have_page(&self, class: usize) -> bool {
+        self.used.load(Relaxed) < self.pages || self.room[class].summary.load(Relaxed) != 0
+    }
+
     /// The page and the number of the block.
     fn next_page(&self, arena: usize, class: usize) -> (u32, u32) {
+        if !self.may_have_page(class) {
+            return (NONE, 0);
+        }
         loop {
             let page = self.room[class].take(arena as u32);
             if page == NONE {
@@ -234,10 +243,13 @@ impl Heap {
                 return (page, number);
             }
         }
-        let page = self.take_page(arena, class, false);
-        if page != NONE {
-            return (page, 0);
-        }
+        let page = self.free_pages.take(arena as u32);
+        self.bring_into_use(page, class);
+        (page, 0)
+    }
+
+    /// As above.
+    fn any_page(&self, class: usize) -> (u32, u32) {
         for page in 0..self.pages {
             let number = self.reserve(page, class);
             if number != NONE {
@@ -245,34 +257,43 @@ impl Heap {
             }
         }
         self.reclaim();
-        (self.take_page(arena, class, true), 0)
+        let page = self.take_run(1);
+        self.bring_into_use(page, class);
+        (page, 0)
     }
 
-    fn take_block(&self, arena: usize, class: usize) -> Option<Block> {
-        let current = &self.current[arena][class];
-        let seen = current.load(Relaxed);
-        let mut number = if seen != 0 { self.reserve(seen - 1, class) } else { NONE };
-        let mut page = seen.wrapping_sub(1);
-        if number == NONE {
-            (page, number) = self.next_page(arena, class);
-            if page == NONE {
-                return None;
-            }
-            if compare_exchange(current, seen, page + 1).is_err() {
-                self.room[class].add(page);
-            }
+    fn take_from_another_page(
+        &self,
+        arena: usize,
+        class: usize,
+        seen: u32,
+        thoroughly: bool,
+    ) -> Option<Block> {
+        let (page, number) = if thoroughly { self.any_page(class) } else { self.next_page(arena, class) };
+        if page == NONE {
+            return None;
+        }
+        if compare_exchange(&self.current[arena][class], seen, page + 1).is_err() {
+            self.room[class].add(page);
         }
         Some(self.take_reserved(page, class, number))
     }
 
-    fn take_large(&self, count: u32) -> Option<Block> {
-        let mut first = self.take_run(count);
-        if first == NONE {
+    fn take_block(&self, arena: usize, class: usize, thoroughly: bool) -> Option<Block> {
+        let seen = self.current[arena][class].load(Relaxed);
+        match if seen != 0 { self.reserve(seen - 1, class) } else { NONE } {
+            NONE => self.take_from_another_page(arena, class, seen, thoroughly),
+            number => Some(self.take_reserved(seen - 1, class, number)),
+        }
+    }
+
+    fn take_large(&self, count: u32, thoroughly: bool) -> Option<Block> {
+        if thoroughly {
             self.reclaim();
-            first = self.take_run(count);
-            if first == NONE {
-                return None;
-            }
+        }
+        let first = self.take_run(count);
+        if first == NONE {
+            return None;
         }
         self.used.fetch_add(count, Relaxed);
         fence_gpu();
@@ -347,13 +368,13 @@ impl Heap {
     }
 
     fn allocate(&self, arena: usize, class: usize, value: u32) -> Option<Block> {
-        let block = self.take_block(arena, class)?;
+        let block = [false, true].into_iter().find_map(|way| self.take_block(arena, class, way))?;
         self.write(&block, value);
         Some(block)
     }
 
     fn allocate_large(&self, count: u32, value: u32) -> Option<Block> {
-        let block = self.take_large(count)?;
+        let block = [false, true].into_iter().find_map(|way| self.take_large(count, way))?;
         self.write(&block, value);
         Some(block)
     }

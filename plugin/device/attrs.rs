@@ -25,6 +25,8 @@ pub struct Attributes {
     pub unified_addressing: bool,
     /// Whether kernels may use any memory of the host's by its address.
     pub pageable_memory_access: bool,
+    /// Whether host and kernels may use managed memory at the same time, and kernels' first touch of a page backs it.
+    pub concurrent_managed_access: bool,
     /// Whether streams can wait for and write 64-bit words.
     pub stream_memory_operations: bool,
 }
@@ -48,6 +50,7 @@ impl Attributes {
             clock_khz: number(CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
             unified_addressing: yes(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING)?,
             pageable_memory_access: pageable_memory_access(driver, device)?,
+            concurrent_managed_access: yes(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)?,
             stream_memory_operations: driver.has_stream_memory_operations()
                 && yes(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS)?,
         })

@@ -3,10 +3,10 @@
 use std::ffi::{c_uint, c_void};
 use std::ptr;
 
-use cudarc::driver::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUlimit, CUpointer_attribute};
+use cudarc::driver::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUlimit, CUmem_advise, CUpointer_attribute};
 
-use super::call::{DevicePtr, Stream};
-use super::status::{Result, check};
+use super::call::{Device, DevicePtr, Stream};
+use super::status::{Result, check, missing};
 use super::table::Driver;
 
 /// `CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP` (cuda.h).
@@ -37,6 +37,16 @@ impl Driver {
             (self.mem_alloc_managed)(&mut address, bytes, MEM_ATTACH_GLOBAL)
         })?;
         Ok(address)
+    }
+
+    /// `cuMemAdvise`: pages of managed memory shall be the device's from their first touch on.
+    pub fn prefer_device(&self, address: DevicePtr, bytes: usize, device: Device) -> Result<()> {
+        let call = "cuMemAdvise";
+        let function = missing(call, self.mem_advise)?;
+        // SAFETY: the driver checks the range.
+        check(call, unsafe {
+            function(address, bytes, CUmem_advise::CU_MEM_ADVISE_SET_PREFERRED_LOCATION, device)
+        })
     }
 
     /// `cuMemFree`. Waits for running kernels and pending stream waits.

@@ -12,8 +12,8 @@ use std::sync::OnceLock;
 use cudarc::driver::sys::{
     CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdevice_attribute,
     CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUhostFn,
-    CUjit_option, CUjitInputType, CUlimit, CUlinkState, CUmodule, CUoccupancyB2DSize, CUpointer_attribute,
-    CUstream, CUstreamBatchMemOpParams, CUuuid,
+    CUjit_option, CUjitInputType, CUlimit, CUlinkState, CUmem_advise, CUmodule, CUoccupancyB2DSize,
+    CUpointer_attribute, CUstream, CUstreamBatchMemOpParams, CUuuid,
 };
 use libloading::Library;
 
@@ -142,6 +142,7 @@ table! {
     }
     optional {
         device_get_uuid ["cuDeviceGetUuid_v2", "cuDeviceGetUuid"] (*mut CUuuid, CUdevice);
+        mem_advise ["cuMemAdvise"] (CUdeviceptr, usize, CUmem_advise, CUdevice);
         launch_host_func ["cuLaunchHostFunc"] (CUstream, CUhostFn, *mut c_void);
         stream_wait_value_32 ["cuStreamWaitValue32_v2"] (CUstream, CUdeviceptr, u32, c_uint);
         stream_wait_value_64 ["cuStreamWaitValue64_v2"] (CUstream, CUdeviceptr, u64, c_uint);

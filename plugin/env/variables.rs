@@ -171,11 +171,14 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "BOOMERANG_HEAP",
         allowed: "a number of bytes from 131072 to 2^36",
-        default: "64 MiB, or 1/64 of the device's memory where that is less",
-        help: "Device memory for malloc in device code. It is allocated as the first program image is \
-               loaded that has malloc, with 0.4 % more for what tells which of it is in use. What has no room in it comes from the CUDA \
-               driver's own heap (8 MiB). GOMP_DEBUG=1 tells at the end how much was in use at most, how many requests there was no \
-               room for, and what was not freed.",
+        default: "a quarter of the device's memory, 64 GiB at most",
+        help: "The most memory that malloc in device code has. 64 MiB of it, or 1/64 of the device's memory where that is less, are \
+               allocated as the first program image is loaded that has malloc. What is more is managed memory: it takes memory of the \
+               device where device code first writes to it, 2 MiB at a time, and keeps it then. Where the device cannot do that (no \
+               concurrent managed access), all of it is allocated at once, and 64 MiB is the default. What has no room comes from the CUDA \
+               driver's own heap (8 MiB). Beyond 4 GiB, blocks of less than 512 bytes have room in a \
+               part of it only. GOMP_DEBUG=1 tells at the end how much was in use at most, in whole pages, how many requests \
+               there was no room for, and what was not freed.",
         apply: |settings, value| {
             settings.heap_bytes = Some(bytes(value, 131072..=1 << 36)?);
             Some(())

@@ -107,6 +107,7 @@ exports! {
         cuMemAllocPitch_v2: (address: Out<CUdeviceptr>, pitch: Out<usize>, width: usize, height: usize,
             element: c_uint) = memory::alloc_pitch;
         cuMemAllocManaged: (address: Out<CUdeviceptr>, bytes: usize, flags: c_uint) = memory::alloc_managed;
+        cuMemAdvise: (address: CUdeviceptr, bytes: usize, advice: c_uint, device: CUdevice) = memory::advise;
         cuMemFree_v2: (address: CUdeviceptr) = memory::free;
         cuMemAllocHost_v2: (address: Out<u64>, bytes: usize) = memory::alloc_host;
         cuMemHostAlloc: (address: Out<u64>, bytes: usize, flags: c_uint) = memory::host_alloc;

@@ -108,6 +108,29 @@ fn managed_memory_is_the_hosts_at_the_same_address() {
     ok!(cuMemFree_v2(a));
 }
 
+/// Pages of 4 KiB that the process has.
+fn resident_pages() -> usize {
+    let numbers = std::fs::read_to_string("/proc/self/statm").expect("proc(5)");
+    numbers.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("the second is the resident set")
+}
+
+#[test]
+fn managed_memory_takes_none_of_the_hosts_until_it_is_used() {
+    let _context = Context::new();
+    let (mut a, bytes, before) = (0, 4 << 30, resident_pages());
+    ok!(cuMemAllocManaged(&mut a, bytes, 1));
+    ok!(cuMemAdvise(a, bytes, 3, 0));
+    assert_eq!(code!(cuMemAdvise(a, bytes, 7, 0)), INVALID_VALUE);
+    assert_eq!(code!(cuMemAdvise(a, bytes + 1, 3, 0)), INVALID_VALUE);
+    assert_eq!(code!(cuMemAdvise(device_memory(16), 16, 3, 0)), INVALID_VALUE);
+    let (end, mut read) = (a + bytes as u64 - 8, 0_u64);
+    ok!(cuMemcpyHtoD_v2(end, (&raw const bytes).cast(), 8));
+    ok!(cuMemcpyDtoH_v2((&raw mut read).cast(), end, 8));
+    assert_eq!(read, bytes as u64);
+    assert!(resident_pages() < before + bytes / 4096 / 4);
+    ok!(cuMemFree_v2(a));
+}
+
 #[test]
 fn registered_memory_is_known_until_it_is_unregistered() {
     let _context = Context::new();

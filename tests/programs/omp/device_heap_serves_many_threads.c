@@ -1,5 +1,5 @@
 // boomerang: checks: blocks that many teams, threads and lanes allocate at once, of all sizes, do not overlap, keep what is written to them, and can be freed by another team
-// boomerang: variants: BOOMERANG_SIM_SEED=1 | BOOMERANG_SIM_SEED=2 | BOOMERANG_SIM_SEED=3 | BOOMERANG_HEAP=131072 | BOOMERANG_PTX_OPT=heap | BOOMERANG_PTX_OPT=prune | BOOMERANG_PTX_OPT=0
+// boomerang: variants: BOOMERANG_SIM_SEED=1 | BOOMERANG_SIM_SEED=2 | BOOMERANG_SIM_SEED=3 | BOOMERANG_HEAP=131072 | BOOMERANG_SIM_MEMORY=400M | BOOMERANG_PTX_OPT=heap | BOOMERANG_PTX_OPT=prune | BOOMERANG_PTX_OPT=0
 #include <stdint.h>
 
 #include "../check.h"

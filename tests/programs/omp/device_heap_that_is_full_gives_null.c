@@ -1,6 +1,6 @@
 // boomerang: checks: a device heap that is full gives NULL, and what is freed then can be allocated again, smaller and of the same size
 // boomerang: env: BOOMERANG_HEAP=1048576
-// boomerang: variants: BOOMERANG_SIM_SEED=1 | BOOMERANG_PTX_OPT=0
+// boomerang: variants: BOOMERANG_SIM_SEED=1 | BOOMERANG_PTX_OPT=0 | BOOMERANG_HEAP=8M BOOMERANG_SIM_MEMORY=400M
 #include <stdint.h>
 
 #include "../check.h"

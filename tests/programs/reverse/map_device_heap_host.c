@@ -1,4 +1,4 @@
-/* The host's part of map_device_heap.c. */
+/* The host's part of map_device_heap.c and map_grown_device_heap.c. */
 #include "../check.h"
 
 void negate(int *first, int count) {
@@ -6,4 +6,10 @@ void negate(int *first, int count) {
     CHECK(first[i] == i, "element %d arrived as %d", i, first[i]);
     first[i] = -first[i];
   }
+}
+
+void negate_ends(int *first, int count) {
+  CHECK(first[0] == 5 && first[count - 1] == 6, "the ends arrived as %d and %d", first[0], first[count - 1]);
+  first[0] = -first[0];
+  first[count - 1] = -first[count - 1];
 }

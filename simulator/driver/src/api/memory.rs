@@ -2,15 +2,16 @@
 
 use crate::c::{In, Out};
 use crate::core::context;
-use crate::core::device::platform;
+use crate::core::device::{self, platform};
 use crate::core::memory;
 use crate::core::sched::scheduler;
 use crate::error::{Error, Result};
 use crate::types::{
-    CUcontext, CUdeviceptr, CUmemoryPool, MEMORYTYPE_DEVICE, MEMORYTYPE_HOST, MEMORYTYPE_UNIFIED,
+    CUcontext, CUdevice, CUdeviceptr, CUmemoryPool, MEMORYTYPE_DEVICE, MEMORYTYPE_HOST, MEMORYTYPE_UNIFIED,
 };
 use boomerang_gpu::Kind;
 use std::ffi::{c_int, c_uint, c_void};
+use std::ops::RangeInclusive;
 
 /// `CU_MEMHOSTALLOC_PORTABLE`, `_DEVICEMAP`, `_WRITECOMBINED`.
 const HOST_ALLOC_FLAGS: c_uint = 7;
@@ -20,6 +21,10 @@ const HOST_REGISTER_FLAGS: c_uint = 3;
 const ATTACH_GLOBAL: c_uint = 1;
 /// `CU_MEM_ATTACH_HOST`.
 const ATTACH_HOST: c_uint = 2;
+/// `CU_MEM_ADVISE_SET_READ_MOSTLY` to `_UNSET_ACCESSED_BY`.
+const ADVICE: RangeInclusive<c_uint> = 1..=6;
+/// `CU_DEVICE_CPU`.
+const DEVICE_CPU: CUdevice = -1;
 
 /// `cuMemGetInfo`
 pub fn info(free: Out<usize>, total: Out<usize>) -> Result {
@@ -61,6 +66,18 @@ pub fn alloc_managed(address: Out<CUdeviceptr>, bytes: usize, flags: c_uint) -> 
         return Err(Error::INVALID_VALUE);
     }
     address.require()?.set(memory::allocate_host(&context, bytes, Kind::Managed, flags)?)
+}
+
+/// `cuMemAdvise`: nothing changes, since managed memory is the host's here.
+pub fn advise(address: CUdeviceptr, bytes: usize, advice: c_uint, device: CUdevice) -> Result {
+    context::current()?;
+    if !ADVICE.contains(&advice) || (device != DEVICE_CPU && device::device(device).is_err()) {
+        return Err(Error::INVALID_VALUE);
+    }
+    match memory::find(address) {
+        Some((a, _)) if a.kind == Kind::Managed && bytes > 0 && a.contains(address, bytes as u64) => Ok(()),
+        _ => Err(Error::INVALID_VALUE),
+    }
 }
 
 /// `cuMemFree`

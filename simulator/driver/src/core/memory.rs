@@ -21,8 +21,8 @@ pub struct Owned {
     pub context: CUcontext,
     /// Flags of `cuMemHostAlloc`, `cuMemHostRegister` or `cuMemAllocManaged`.
     pub flags: u32,
-    /// Host memory of ours, to give back to the allocator.
-    layout: Option<Layout>,
+    /// Where host memory of ours lies, to give back to the allocator.
+    block: Option<(u64, Layout)>,
     /// Made by `cuMemAllocAsync`.
     pub pooled: bool,
 }
@@ -52,7 +52,7 @@ pub fn allocate(context: &Context, bytes: u64, pooled: bool) -> Result<u64> {
     let allocated = platform().memory.alloc_device(context.device.ordinal, bytes, 512);
     let base = allocated.map_err(|_| Error::OUT_OF_MEMORY)?;
     credit(base);
-    owned().insert(base, Owned { context: context.handle, flags: 0, layout: None, pooled });
+    owned().insert(base, Owned { context: context.handle, flags: 0, block: None, pooled });
     Ok(base)
 }
 
@@ -61,13 +61,15 @@ pub fn allocate_host(context: &Context, bytes: usize, kind: Kind, flags: u32) ->
     if bytes == 0 {
         return Err(Error::INVALID_VALUE);
     }
-    let size = bytes.checked_next_multiple_of(PAGE).ok_or(Error::OUT_OF_MEMORY)?;
-    let layout = Layout::from_size_align(size, PAGE).map_err(|_| Error::OUT_OF_MEMORY)?;
+    // Aligned by ourselves: `alloc_zeroed` writes to all that it aligns, and of managed memory mostly little is used.
+    let size = bytes.checked_next_multiple_of(PAGE).and_then(|size| size.checked_add(PAGE));
+    let layout = size.and_then(|size| Layout::from_size_align(size, 16).ok()).ok_or(Error::OUT_OF_MEMORY)?;
     // SAFETY: the layout's size is not 0.
-    let base = unsafe { std::alloc::alloc_zeroed(layout) } as u64;
-    if base == 0 {
+    let block = unsafe { std::alloc::alloc_zeroed(layout) } as u64;
+    if block == 0 {
         return Err(Error::OUT_OF_MEMORY);
     }
+    let base = block.next_multiple_of(PAGE as u64);
     // SAFETY: the memory is ours until `release` has unregistered it.
     let registered =
         unsafe { platform().memory.register_host(base, bytes as u64, kind, context.device.ordinal) };
@@ -75,11 +77,12 @@ pub fn allocate_host(context: &Context, bytes: usize, kind: Kind, flags: u32) ->
         // The program freed memory that it had registered, and the allocator gave it to us.
         eprintln!("boomerang-sim: host memory at {base:#x} was freed while registered");
         // SAFETY: allocated above with this layout.
-        unsafe { std::alloc::dealloc(base as *mut u8, layout) };
+        unsafe { std::alloc::dealloc(block as *mut u8, layout) };
         return Err(Error::ILLEGAL_STATE);
     }
     credit(base);
-    owned().insert(base, Owned { context: context.handle, flags, layout: Some(layout), pooled: false });
+    owned()
+        .insert(base, Owned { context: context.handle, flags, block: Some((block, layout)), pooled: false });
     Ok(base)
 }
 
@@ -96,7 +99,7 @@ pub fn register(context: &Context, base: u64, bytes: u64, flags: u32) -> Result 
         unsafe { platform().memory.register_host(base, bytes, Kind::Registered, context.device.ordinal) };
     registered.map_err(|_| Error::HOST_MEMORY_ALREADY_REGISTERED)?;
     credit(base);
-    owned().insert(base, Owned { context: context.handle, flags, layout: None, pooled: false });
+    owned().insert(base, Owned { context: context.handle, flags, block: None, pooled: false });
     Ok(())
 }
 
@@ -136,9 +139,9 @@ pub fn release(base: u64) -> bool {
     if memory.free_device(base).is_none() {
         memory.unregister_host(base);
     }
-    if let Some(layout) = owner.layout {
+    if let Some((block, layout)) = owner.block {
         // SAFETY: allocated with this layout; the entry taken above names it once.
-        unsafe { std::alloc::dealloc(base as *mut u8, layout) };
+        unsafe { std::alloc::dealloc(block as *mut u8, layout) };
     }
     true
 }

@@ -42,6 +42,7 @@ unsafe extern "C" {
     pub fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> u32;
     pub fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> u32;
     pub fn cuMemAllocManaged(address: *mut u64, bytes: usize, flags: c_uint) -> u32;
+    pub fn cuMemAdvise(address: u64, bytes: usize, advice: c_uint, device: c_int) -> u32;
     pub fn cuMemAllocAsync(address: *mut u64, bytes: usize, stream: Handle) -> u32;
     pub fn cuMemFree_v2(address: u64) -> u32;
     pub fn cuMemFreeAsync(address: u64, stream: Handle) -> u32;
