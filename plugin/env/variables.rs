@@ -154,7 +154,8 @@ pub const VARIABLES: &[Variable] = &[
         allowed: "0, or a list of direct, prune, copies, loads, atomics, fences, heap, team, inline and registers with commas between them",
         default: "all of these; with BOOMERANG_DEVICE=sim all but heap and team, so that the simulator checks each block of malloc",
         help: "What is done to the program's device code before the driver's PTX compiler gets it; 0 is nothing. prune leaves out what \
-               target regions cannot reach: the code is ready several times sooner, and most kernels need fewer registers. direct \
+               target regions cannot reach, and has large texts compiled in parts: the code is ready several times sooner, and most kernels need \
+               fewer registers. direct \
                leaves out libgomp's preparations for threads in target regions that neither start any nor ask for them. copies \
                makes copies of up to 80 bytes without a call of memcpy. loads has loops that GCC has unrolled load what the next \
                turns need before they store, where the two don't overlap. atomics adds doubles atomically, at the end of reductions too, by one instruction in place of a loop. fences \

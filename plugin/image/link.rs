@@ -15,7 +15,7 @@ use super::prune::prune;
 use super::reach::Reach;
 use super::{
     Descriptor, Protocol, atomics, copies, direct, ending, first_use, heap, indirect, inject, inline, lanes,
-    loads, noreturn, spin, spread, team, team_state, threads,
+    loads, noreturn, spin, split, spread, team, team_state, threads,
 };
 use crate::abi::host;
 use crate::device::{Device, registry};
@@ -81,6 +81,7 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let has_first_use = first_use.is_some();
     texts.extend(first_use.map(owned));
     let jit = options(image, &texts);
+    let texts = split_large(image, texts);
     let cache =
         env::settings().cache.as_deref().map(|folder| (Cache::new(folder), key(device, &texts, &jit)));
     let kept = cache.as_ref().and_then(|(cache, key)| cache.get(key));
@@ -367,6 +368,21 @@ fn share_teams<'a>(
     let shared = shared.into_iter().chain([runtime]).map(owned).collect();
     let shared = over_each(image, shared, true, "threads lie in shared memory", threads::share);
     over_all(image, shared, true, "teams end sooner", ending::shorten)
+}
+
+/// Has large texts compiled in parts.
+fn split_large<'a>(image: &Descriptor<'_>, texts: Vec<Cow<'a, CStr>>) -> Vec<Cow<'a, CStr>> {
+    if !env::settings().ptx_passes.prune {
+        return texts;
+    }
+    let parts = |(number, text): (usize, Cow<'a, CStr>)| {
+        let parts = text.to_str().ok().and_then(|text| split::split(text, number));
+        if let Some(parts) = &parts {
+            host::debug(|| format!("offload image {}: object {number} in {} parts", image.name, parts.len()));
+        }
+        parts.map_or(vec![text], |parts| parts.into_iter().map(owned).collect())
+    };
+    texts.into_iter().enumerate().flat_map(parts).collect()
 }
 
 /// The texts as the passes take them; none where one isn't UTF-8.

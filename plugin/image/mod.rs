@@ -42,6 +42,7 @@ pub mod pressure;
 pub mod prune;
 pub mod reach;
 pub mod spin;
+mod split;
 pub mod spread;
 pub mod symbols;
 pub mod team;
