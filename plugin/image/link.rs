@@ -15,7 +15,7 @@ use super::prune::prune;
 use super::reach::Reach;
 use super::{
     Descriptor, Protocol, atomics, copies, direct, ending, first_use, heap, indirect, inject, inline, lanes,
-    loads, noreturn, spin, split, spread, team, team_state, threads,
+    loads, noreturn, spin, split, spread, team, team_state, threads, weak,
 };
 use crate::abi::host;
 use crate::device::{Device, registry};
@@ -51,6 +51,7 @@ pub fn link(device: &Device, image: &Descriptor<'_>, reverse: bool) -> Result<Li
     let texts = texts.into_iter().map(align_stacks).collect();
     let texts = call_directly(image, texts);
     let (texts, prints) = reduce(image, texts);
+    let texts = over_all(image, texts, passes.prune, "one definition of weak ones stays", weak::settle);
     let texts = keep_reading(image, texts);
     let (texts, tables) = if image.indirect > 0 { rewrite_each(texts, indirect::expose) } else { (texts, 0) };
     let texts = over_each(image, texts, passes.copies, "small copies need no call", copies::inline);

@@ -49,6 +49,7 @@ pub mod team;
 pub mod team_state;
 pub mod threads;
 pub mod tokens;
+mod weak;
 
 use std::sync::Arc;
 

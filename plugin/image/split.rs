@@ -8,7 +8,7 @@ use super::edit::rename_by;
 use super::items::{Item, Kind, items};
 use super::tokens::{Known, Scanner, Token};
 
-/// The most bytes of a part, or a little more.
+/// How many bytes the functions of a part may have, where they are more than one.
 const PART: usize = 512 << 10;
 
 /// The parts of a text that is large, each a text by itself. None where it is not, or has a form that isn't known. `number` is another one
@@ -18,16 +18,23 @@ pub fn split(text: &str, number: usize) -> Option<Vec<String>> {
 }
 
 fn split_by(text: &str, number: usize, bytes: usize) -> Option<Vec<String>> {
-    let count = text.len().div_ceil(bytes);
+    if text.len() <= bytes {
+        return None;
+    }
+    let text = Text::of(text, items(text)?, bytes)?;
+    let count = text.parts.values().max()? + 1;
     if count < 2 {
         return None;
     }
-    let text = Text::of(text, items(text)?, count)?;
     // What each part uses.
     let mut used = vec![HashSet::new(); count];
     for (item, part) in text.definitions() {
         used[part].extend(item.uses.iter().copied());
     }
+    // PTX has no declaration of a kernel.
+    let is_used = |item: &Item<'_>| used.iter().any(|used| used.contains(item.name));
+    (!text.definitions().any(|(item, _)| item.kind == Kind::Kernel && is_used(item))).then_some(())?;
+    // What only this text could see, and several parts use.
     let is_shared = |item: &Item<'_>, own: usize| {
         !item.visible && (0..count).any(|part| part != own && used[part].contains(item.name))
     };
@@ -51,17 +58,18 @@ struct Text<'t> {
 }
 
 impl<'t> Text<'t> {
-    fn of(text: &'t str, items: Vec<Item<'t>>, count: usize) -> Known<Text<'t>> {
+    fn of(text: &'t str, items: Vec<Item<'t>>, bytes: usize) -> Known<Text<'t>> {
         let (functions, variables): (Vec<_>, Vec<_>) =
             items.iter().filter(defines).partition(|item| has_body(item));
-        let size = |item: &Item<'_>| item.span.len();
-        let all: usize = functions.iter().map(|item| size(item)).sum();
-        let mut before = 0;
+        let (mut part, mut filled) = (0, 0);
         let mut parts = HashMap::new();
+        // Of each name the first part that uses it.
         let mut users = HashMap::new();
         for function in functions {
-            let part = before * count / all;
-            before += size(function);
+            if filled > 0 && filled + function.span.len() > bytes {
+                (part, filled) = (part + 1, 0);
+            }
+            filled += function.span.len();
             function.uses.iter().for_each(|name| {
                 users.entry(*name).or_insert(part);
             });
@@ -82,45 +90,41 @@ impl<'t> Text<'t> {
         self.items.iter().filter(defines).map(|item| (item, self.parts[item.name]))
     }
 
-    /// The text of a part that uses these names. `is_shared`: what other parts use, too, and is not visible yet.
+    /// The text of a part that uses these names. `is_shared`: what several parts use, and is not visible yet.
     fn part(&self, part: usize, used: &HashSet<&str>, is_shared: impl Fn(&str) -> bool) -> Known<String> {
-        let mut declared = String::new();
-        let mut defined = [String::new(), String::new()];
+        let (mut head, mut variables, mut functions) = (String::new(), String::new(), String::new());
         for item in &self.items {
             let whole = &self.text[item.span.clone()];
-            let own = self.parts.get(item.name).map(|own| *own == part);
-            match (item.kind, own) {
-                (Kind::Header, _) => declared += whole,
-                (Kind::Declaration, None) if used.contains(item.name) => declared += whole,
-                // What the text defines is declared below.
+            let is_used = used.contains(item.name);
+            match (item.kind, self.parts.get(item.name)) {
+                (Kind::Header, _) => head += whole,
+                (Kind::Declaration, None) if is_used => head += whole,
+                // What the text defines is declared anew.
                 (Kind::Declaration, _) => {}
-                (Kind::Definition | Kind::Kernel, Some(true)) => {
+                (Kind::Definition | Kind::Kernel, own) => {
+                    let is_own = own == Some(&part);
+                    let is_function = has_body(item);
                     let (start, _) = code(self.text, item)?;
-                    let definition = if is_shared(item.name) {
-                        format!("\n.visible {}", &self.text[start..item.span.end])
-                    } else {
-                        whole.to_owned()
+                    let (linkage, from) = match (is_own, is_shared(item.name)) {
+                        (false, _) => (".extern ", start),
+                        (true, true) => (".visible ", start),
+                        (true, false) => ("", item.span.start),
                     };
-                    if has_body(item) && used.contains(item.name) {
-                        let linkage = if is_shared(item.name) { ".visible " } else { "" };
-                        let from = if is_shared(item.name) { start } else { item.span.start };
-                        declared += &format!("\n{linkage}{};", self.text[from..item.body].trim());
+                    if is_used && (is_function || !is_own) {
+                        let announced = &self.text[from..item.body];
+                        let announced =
+                            if is_function { announced } else { announced.split(['=', ';']).next()? };
+                        head += &format!("\n{linkage}{};", announced.trim());
                     }
-                    // Variables stand before functions, which use them.
-                    defined[usize::from(has_body(item))] += &definition;
+                    if is_own {
+                        let defined = if is_function { &mut functions } else { &mut variables };
+                        *defined += &format!("\n{linkage}{}", &self.text[from..item.span.end]);
+                    }
                 }
-                (Kind::Definition, _) if used.contains(item.name) => {
-                    let (start, _) = code(self.text, item)?;
-                    let head = &self.text[start..item.body];
-                    let head = if has_body(item) { head } else { head.split(['=', ';']).next()? };
-                    declared += &format!("\n.extern {};", head.trim());
-                }
-                (Kind::Kernel, _) if used.contains(item.name) => return None,
-                (Kind::Definition | Kind::Kernel, _) => {}
             }
         }
-        let [variables, functions] = defined;
-        Some(declared + &variables + &functions + "\n")
+        // Functions use variables.
+        Some(head + &variables + &functions + "\n")
     }
 }
 
@@ -179,9 +183,9 @@ mod tests {
             [&text, LIBRARY].iter().map(|text| boomerang_ptx::parse(text).expect("well formed")).collect(),
         );
         let whole = whole.expect("nothing is missing");
-        for bytes in [text.len() - 1, text.len() / 3, 100] {
+        for (bytes, count) in [(600, 2), (300, 3), (1, 3)] {
             let parts = split_by(&text, 7, bytes).expect("known form");
-            assert_eq!(parts.len(), text.len().div_ceil(bytes));
+            assert_eq!(parts.len(), count, "{bytes}");
             let texts = parts.iter().map(String::as_str).chain([LIBRARY]);
             let modules =
                 texts.map(|text| boomerang_ptx::parse(text).unwrap_or_else(|e| panic!("{e:?}:\n{text}")));
@@ -193,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_parts_share_gets_a_name_that_no_other_text_has() {
-        let parts = split_by(&program(""), 7, 400).expect("known form");
+        let parts = split_by(&program(""), 7, 300).expect("known form");
         let all = parts.concat();
         assert!(
             all.contains(".visible .func (.param .u32 %value_out) twice$boomerang7 (.param .u32 %in_ar0)\n{"),
