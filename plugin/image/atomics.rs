@@ -7,7 +7,7 @@
 
 use super::code::{Code, Instruction, Statement};
 use super::edit::Edit;
-use super::items::{Kind, items};
+use super::items::items;
 use super::tokens::{Known, Scanner, Token};
 
 /// The least compute capability that has the instruction, and the target that a text must have to use it.
@@ -20,7 +20,7 @@ pub fn add_at_once(text: &str) -> Option<String> {
         return None;
     }
     let mut edit = Edit::of(text);
-    for item in items(text)?.iter().filter(|item| matches!(item.kind, Kind::Definition | Kind::Kernel)) {
+    for item in items(text)?.iter().filter(|item| item.defines()) {
         let body = &text[item.body..item.span.end];
         if !body.contains("atom.cas.b64") {
             continue;

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use super::calls::Call;
 use super::code::{Code, Writers};
 use super::edit::Edit;
-use super::items::{Kind, items};
+use super::items::items;
 use super::tokens::Known;
 
 /// The most bytes of such a copy.
@@ -24,7 +24,7 @@ pub fn inline(text: &str) -> Option<String> {
         return None;
     }
     let (mut edit, mut count) = (Edit::of(text), 0);
-    for item in items(text)?.iter().filter(|item| matches!(item.kind, Kind::Definition | Kind::Kernel)) {
+    for item in items(text)?.iter().filter(|item| item.defines()) {
         let body = &text[item.body..item.span.end];
         if !item.uses.contains(&"memcpy") {
             continue;

@@ -57,7 +57,7 @@ fn redirect_one(text: &str) -> Result<Option<String>, Kept> {
         return Ok(None);
     }
     let items = items(text).ok_or(Kept::UnknownForm)?;
-    let definitions = || items.iter().filter(|item| matches!(item.kind, Kind::Definition | Kind::Kernel));
+    let definitions = || items.iter().filter(|item| item.defines());
     let callees = || REDIRECTED.iter().map(|(_, callee, _)| *callee);
     if let Some(own) = callees().find(|callee| definitions().any(|item| item.name == *callee)) {
         return Err(Kept::Own(own));

@@ -27,12 +27,41 @@ pub struct Item<'a> {
     pub name: &'a str,
     /// Whether other texts can see what it defines.
     pub visible: bool,
+    /// Whether another definition may stand in for it.
+    pub weak: bool,
+    /// Where it begins, behind blanks, comments and what says who can see it.
+    pub code: usize,
     /// Where it stands, with the comments and blanks in front of it.
     pub span: Range<usize>,
     /// Where its body begins: with the brace, or behind the item where it has none.
     pub body: usize,
     /// Names that its body or initializer may use; more than it does use, never fewer. [`INDIRECT_CALL`] among them.
     pub uses: Vec<&'a str>,
+}
+
+impl Item<'_> {
+    /// Whether it defines something.
+    pub fn defines(&self) -> bool {
+        matches!(self.kind, Kind::Definition | Kind::Kernel)
+    }
+
+    /// Whether it is a function with its body.
+    pub fn has_body(&self) -> bool {
+        self.body < self.span.end
+    }
+
+    /// Whether it is another name of a function. Its declaration, which stands before, says who can see it.
+    pub fn is_alias(&self, text: &str) -> bool {
+        text[self.code..].starts_with(".alias")
+    }
+
+    /// How the text, or another one, declares what it defines, behind what says who can see it.
+    pub fn declaration<'t>(&self, text: &'t str) -> &'t str {
+        let head = &text[self.code..self.body];
+        // A variable goes on with its initial value, or ends.
+        let end = if self.has_body() { None } else { head.find(['=', ';']) };
+        head[..end.unwrap_or(head.len())].trim()
+    }
 }
 
 /// What a function uses that calls another by address: every such call needs one (PTX ISA, Kernel and Function Directives).
@@ -68,19 +97,22 @@ struct Body<'a> {
 impl<'a> Items<'a> {
     fn item(&mut self, first: Token<'a>) -> Known<Item<'a>> {
         let mut token = first;
-        let (mut visible, mut external) = (false, false);
+        let (mut visible, mut external, mut weak) = (false, false, false);
         loop {
             let Token::Directive(directive) = token else { return None };
             match directive {
-                ".visible" | ".weak" | ".common" => visible = true,
+                ".visible" | ".common" => visible = true,
+                ".weak" => (visible, weak) = (true, true),
                 ".extern" => external = true,
                 _ => break,
             }
             token = self.tokens.must()?;
         }
         let Token::Directive(directive) = token else { return None };
+        let code = self.tokens.at() - directive.len();
         // `items` knows the span.
-        let item = |kind, name, uses| Item { kind, name, visible, span: 0..0, body: usize::MAX, uses };
+        let item =
+            |kind, name, uses| Item { kind, name, visible, weak, code, span: 0..0, body: usize::MAX, uses };
         match directive {
             ".version" | ".address_size" => self.numbers(1).map(|()| item(Kind::Header, "", vec![])),
             ".target" => {

@@ -15,7 +15,7 @@ use std::ops::Range;
 use super::accesses::{Access, Values, joined};
 use super::code::{Code, Instruction, Statement};
 use super::edit::{Edit, rename_by};
-use super::items::{Kind, items};
+use super::items::items;
 use super::tokens::Known;
 
 /// Instructions that compute, and do nothing else.
@@ -31,7 +31,7 @@ const MOST_PAIRS: usize = 4;
 /// `text` with loads ahead of stores in such loops. None where it has none, or a form that isn't known.
 pub fn ahead(text: &str) -> Option<String> {
     let (mut edit, mut count) = (Edit::of(text), 0);
-    for item in items(text)?.iter().filter(|item| matches!(item.kind, Kind::Definition | Kind::Kernel)) {
+    for item in items(text)?.iter().filter(|item| item.defines()) {
         let body = &text[item.body..item.span.end];
         if !body.starts_with('{') {
             continue;

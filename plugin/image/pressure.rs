@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use super::code::{Code, Instruction, Register, Statement};
 use super::inline;
-use super::items::{INDIRECT_CALL, Kind, items};
+use super::items::{INDIRECT_CALL, items};
 use super::tokens::Known;
 
 /// The cap: of 64 registers, a multiprocessor has enough for 32 warps.
@@ -25,19 +25,18 @@ const MOST_ALIVE: u32 = 40;
 /// Whether the cap may help, and no function of these texts needs more registers than it leaves. Not where one has a form that isn't known.
 /// What [`inline`] has put together isn't asked: with the cap ptxas 12.9 stores no more for it than without (GCC 13 to 16).
 pub fn wants_cap(texts: &[Cow<'_, CStr>]) -> bool {
-    let fit =
-        |text: &Cow<'_, CStr>| {
-            let text = text.to_str().ok()?;
-            let items = items(text)?;
-            let functions = items.iter().filter(|item| {
-                matches!(item.kind, Kind::Definition | Kind::Kernel) && !inline::CALLERS.contains(&item.name)
-            });
-            let mut bodies =
-                functions.map(|item| &text[item.body..item.span.end]).filter(|body| body.starts_with('{'));
-            Some(bodies.all(|body| {
+    let fit = |text: &Cow<'_, CStr>| {
+        let text = text.to_str().ok()?;
+        let items = items(text)?;
+        let functions = items.iter().filter(|item| item.defines() && !inline::CALLERS.contains(&item.name));
+        let mut bodies =
+            functions.map(|item| &text[item.body..item.span.end]).filter(|body| body.starts_with('{'));
+        Some(
+            bodies.all(|body| {
                 Code::of(body).as_ref().and_then(most_alive).is_some_and(|most| most <= MOST_ALIVE)
-            }))
-        };
+            }),
+        )
+    };
     let calls_by_address =
         |text: &Cow<'_, CStr>| text.to_str().is_ok_and(|text| text.contains(INDIRECT_CALL));
     texts.iter().any(calls_by_address) && texts.iter().all(|text| fit(text) == Some(true))

@@ -1,7 +1,7 @@
 //! Leaves out of PTX texts what isn't needed: the JIT takes time for every function, and most of what an image has are parts of
 //! libgomp and newlib that it doesn't use.
 
-use super::items::{Item, Kind};
+use super::items::Item;
 use super::reach::{Need, Reach};
 
 /// The texts that `reach` was made from, without what isn't needed, and without texts of which nothing is.
@@ -28,7 +28,7 @@ fn prune_object(text: &str, items: &[Item<'_>], needs: &[Need]) -> Option<String
             }
             Need::Whole => pruned.push_str(&text[item.span.clone()]),
         }
-        defines |= matches!(item.kind, Kind::Definition | Kind::Kernel);
+        defines |= item.defines();
     }
     pruned.push('\n');
     defines.then_some(pruned)

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::edit::rename_by;
 use super::items::{Item, Kind, items};
-use super::tokens::{Known, Scanner, Token};
+use super::tokens::Known;
 
 /// How many bytes the functions of a part may have, where they are more than one.
 const PART: usize = 512 << 10;
@@ -44,7 +44,7 @@ fn split_by(text: &str, number: usize, bytes: usize) -> Option<Vec<String>> {
         .map(|(item, _)| (item.name, format!("{}$boomerang{number}", item.name)))
         .collect();
     let part = |(part, used)| {
-        let made = text.part(part, used, |name| shared.contains_key(name))?;
+        let made = text.part(part, used, |name| shared.contains_key(name));
         rename_by(&made, |word| shared.get(word).map(String::as_str))
     };
     used.iter().enumerate().map(part).collect()
@@ -60,7 +60,7 @@ struct Text<'t> {
 impl<'t> Text<'t> {
     fn of(text: &'t str, items: Vec<Item<'t>>, bytes: usize) -> Known<Text<'t>> {
         let (functions, variables): (Vec<_>, Vec<_>) =
-            items.iter().filter(defines).partition(|item| has_body(item));
+            items.iter().filter(|item| item.defines()).partition(|item| item.has_body());
         let (mut part, mut filled) = (0, 0);
         let mut parts = HashMap::new();
         // Of each name the first part that uses it.
@@ -78,7 +78,7 @@ impl<'t> Text<'t> {
         }
         for variable in variables {
             // An alias has to be where its function is.
-            (code(text, variable)?.1 != ".alias").then_some(())?;
+            (!variable.is_alias(text)).then_some(())?;
             let part = users.get(variable.name).copied().unwrap_or(0);
             parts.insert(variable.name, part).is_none().then_some(())?;
         }
@@ -87,65 +87,39 @@ impl<'t> Text<'t> {
 
     /// What it defines, with its part.
     fn definitions(&self) -> impl Iterator<Item = (&Item<'t>, usize)> {
-        self.items.iter().filter(defines).map(|item| (item, self.parts[item.name]))
+        self.items.iter().filter(|item| item.defines()).map(|item| (item, self.parts[item.name]))
     }
 
     /// The text of a part that uses these names. `is_shared`: what several parts use, and is not visible yet.
-    fn part(&self, part: usize, used: &HashSet<&str>, is_shared: impl Fn(&str) -> bool) -> Known<String> {
+    fn part(&self, part: usize, used: &HashSet<&str>, is_shared: impl Fn(&str) -> bool) -> String {
         let (mut head, mut variables, mut functions) = (String::new(), String::new(), String::new());
         for item in &self.items {
-            let whole = &self.text[item.span.clone()];
             let is_used = used.contains(item.name);
             match (item.kind, self.parts.get(item.name)) {
-                (Kind::Header, _) => head += whole,
-                (Kind::Declaration, None) if is_used => head += whole,
+                (Kind::Header, _) => head += &self.text[item.span.clone()],
+                (Kind::Declaration, None) if is_used => head += &self.text[item.span.clone()],
                 // What the text defines is declared anew.
                 (Kind::Declaration, _) => {}
                 (Kind::Definition | Kind::Kernel, own) => {
                     let is_own = own == Some(&part);
-                    let is_function = has_body(item);
-                    let (start, _) = code(self.text, item)?;
-                    let (linkage, from) = match (is_own, is_shared(item.name)) {
-                        (false, _) => (".extern ", start),
-                        (true, true) => (".visible ", start),
-                        (true, false) => ("", item.span.start),
+                    let linkage = match (is_own, is_shared(item.name)) {
+                        (false, _) => "\n.extern ",
+                        (true, true) => "\n.visible ",
+                        (true, false) => &self.text[item.span.start..item.code],
                     };
-                    if is_used && (is_function || !is_own) {
-                        let announced = &self.text[from..item.body];
-                        let announced =
-                            if is_function { announced } else { announced.split(['=', ';']).next()? };
-                        head += &format!("\n{linkage}{};", announced.trim());
+                    if is_used && (item.has_body() || !is_own) {
+                        head += &format!("{linkage}{};", item.declaration(self.text));
                     }
                     if is_own {
-                        let defined = if is_function { &mut functions } else { &mut variables };
-                        *defined += &format!("\n{linkage}{}", &self.text[from..item.span.end]);
+                        let defined = if item.has_body() { &mut functions } else { &mut variables };
+                        *defined += linkage;
+                        *defined += &self.text[item.code..item.span.end];
                     }
                 }
             }
         }
         // Functions use variables.
-        Some(head + &variables + &functions + "\n")
-    }
-}
-
-fn defines(item: &&Item<'_>) -> bool {
-    matches!(item.kind, Kind::Definition | Kind::Kernel)
-}
-
-/// Whether a definition is a function's.
-fn has_body(item: &Item<'_>) -> bool {
-    item.body < item.span.end
-}
-
-/// Where an item begins, behind the directives that say who can see it, and the directive that it begins with.
-fn code<'t>(text: &'t str, item: &Item<'_>) -> Known<(usize, &'t str)> {
-    let mut tokens = Scanner::new(text);
-    tokens.skip_to(item.span.start);
-    loop {
-        let Token::Directive(directive) = tokens.must()? else { return None };
-        if !matches!(directive, ".visible" | ".weak" | ".common" | ".extern") {
-            return Some((tokens.at() - directive.len(), directive));
-        }
+        head + &variables + &functions + "\n"
     }
 }
 

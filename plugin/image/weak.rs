@@ -6,7 +6,6 @@ use std::collections::HashMap;
 
 use super::edit::Edit;
 use super::items::{Item, Kind, items};
-use super::tokens::{Known, Scanner, Token};
 
 const WEAK: &str = ".weak";
 
@@ -20,87 +19,35 @@ pub fn settle(texts: &[&str]) -> Option<Vec<Option<String>>> {
     // Of each name the text whose definition stays: an ordinary one, or the first.
     let mut owners: HashMap<&str, (usize, bool)> = HashMap::new();
     for (number, (text, items)) in texts.iter().zip(&objects).enumerate() {
-        for item in items.iter().filter(|item| item.visible && defines(item)) {
-            let linkage = Linkage::of(text, item)?;
-            // Aliases have the linkage of their declaration.
-            (linkage.directive != ".alias").then_some(())?;
-            let owner = owners.entry(item.name).or_insert((number, linkage.is_weak));
-            if owner.1 && !linkage.is_weak {
+        for item in items.iter().filter(|item| item.visible && item.defines()) {
+            (!item.is_alias(text)).then_some(())?;
+            let owner = owners.entry(item.name).or_insert((number, item.weak));
+            if owner.1 && !item.weak {
                 *owner = (number, false);
             }
         }
     }
-    let settled = texts.iter().zip(&objects).enumerate();
-    settled
-        .map(|(number, (text, items))| {
-            settle_one(text, items, |name| owners.get(name).map(|owner| owner.0 == number))
-        })
-        .collect()
+    let settled = texts.iter().zip(&objects).enumerate().map(|(number, (text, items))| {
+        settle_one(text, items, |name| owners.get(name).map(|(owner, _)| *owner == number))
+    });
+    Some(settled.collect())
 }
 
 /// What becomes of a text. `is_own`: whether the definition of a name that stays is this text's, if there is one.
-fn settle_one(
-    text: &str,
-    items: &[Item<'_>],
-    is_own: impl Fn(&str) -> Option<bool>,
-) -> Known<Option<String>> {
-    if !text.contains(WEAK) {
-        return Some(None);
-    }
+fn settle_one(text: &str, items: &[Item<'_>], is_own: impl Fn(&str) -> Option<bool>) -> Option<String> {
     let mut edit = Edit::of(text);
-    for item in items.iter().filter(|item| item.visible) {
-        let linkage = Linkage::of(text, item)?;
-        let weak = linkage.code - linkage.length..linkage.code;
-        match is_own(item.name).filter(|_| linkage.is_weak) {
-            None => {}
-            Some(true) => edit.replace(weak, ".visible "),
-            Some(false) if item.kind == Kind::Declaration => edit.replace(weak, ".extern "),
-            Some(false) => {
-                let head = &text[linkage.code..item.body];
-                let head = if item.body < item.span.end { head } else { head.split(['=', ';']).next()? };
-                edit.replace(weak.start..item.span.end, &format!(".extern {};", head.trim()));
+    for item in items.iter().filter(|item| item.weak) {
+        let Some(is_own) = is_own(item.name) else { continue };
+        let start = text[..item.code].rfind(WEAK)?;
+        match (is_own, item.kind) {
+            (true, _) => edit.replace(start..item.code, ".visible "),
+            (false, Kind::Declaration) => edit.replace(start..item.code, ".extern "),
+            (false, _) => {
+                edit.replace(start..item.span.end, &format!(".extern {};", item.declaration(text)));
             }
         }
     }
-    Some(edit.changed())
-}
-
-fn defines(item: &Item<'_>) -> bool {
-    matches!(item.kind, Kind::Definition | Kind::Kernel)
-}
-
-/// Who can see an item.
-struct Linkage<'t> {
-    is_weak: bool,
-    /// Bytes of the directive, with what stands behind it.
-    length: usize,
-    /// Where the item goes on behind it, and with which directive.
-    code: usize,
-    directive: &'t str,
-}
-
-impl<'t> Linkage<'t> {
-    fn of(text: &'t str, item: &Item<'_>) -> Known<Linkage<'t>> {
-        let mut tokens = Scanner::new(text);
-        tokens.skip_to(item.span.start);
-        let mut begin = None;
-        loop {
-            let Token::Directive(directive) = tokens.must()? else { return None };
-            let at = tokens.at() - directive.len();
-            match directive {
-                ".visible" | ".weak" | ".common" | ".extern" => begin = Some((at, directive)),
-                _ => {
-                    let (start, linkage) = begin.unwrap_or((at, ""));
-                    return Some(Linkage {
-                        is_weak: linkage == WEAK,
-                        length: at - start,
-                        code: at,
-                        directive,
-                    });
-                }
-            }
-        }
-    }
+    edit.changed()
 }
 
 #[cfg(test)]
