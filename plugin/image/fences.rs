@@ -150,8 +150,8 @@ pub fn is_libgomps(items: &[Item<'_>]) -> bool {
 
 /// The functions that an object defines for others.
 fn visible_functions<'a>(items: &[Item<'a>]) -> impl Iterator<Item = &'a str> {
-    let has_body = |item: &&Item<'_>| item.kind == Kind::Definition && item.body < item.span.end;
-    items.iter().filter(has_body).filter(|item| item.visible).map(|item| item.name)
+    let functions = items.iter().filter(|item| item.kind == Kind::Definition && item.has_body());
+    functions.filter(|item| item.visible).map(|item| item.name)
 }
 
 /// The scope that fences of an object with these functions need if it is a member of libgomp that has nothing to do with the host;

@@ -21,9 +21,9 @@ pub fn expose(text: &str) -> Option<String> {
     let items = text.contains(POINTER).then(|| items(text))??;
     let defined = |name| items.iter().find(move |item| item.kind == Kind::Definition && item.name == name);
     let variable = defined(POINTER).filter(|pointer| !pointer.visible && defined(MAKER).is_some())?;
-    let at = variable.span.start + text[variable.span.clone()].find(".global .align 8 .u64")?;
+    text[variable.code..].starts_with(".global .align 8 .u64").then_some(())?;
     let mut edit = Edit::of(text);
-    edit.replace(at..at, ".visible ");
+    edit.replace(variable.code..variable.code, ".visible ");
     rename(&edit.whole(), &[(POINTER, EXPOSED)])
 }
 

@@ -64,8 +64,7 @@ struct Function<'a> {
 
 impl<'a> Function<'a> {
     fn of(object: usize, text: &'a str, item: &'a Item<'a>) -> Option<Function<'a>> {
-        let head = &text[item.span.start..item.body];
-        let head = &head[head.rfind(".func")?..];
+        let head = text[item.code..item.body].strip_prefix(".func")?;
         let (before, after) = head.split_once(item.name)?;
         let value = match &parameters(before)?[..] {
             [] => None,
@@ -128,7 +127,7 @@ impl<'t, 'a> Inliner<'t, 'a> {
                 used.iter().flat_map(|name| self.functions[name].uses.iter().map(|used| (*name, *used)))
             {
                 if declared.insert(name) {
-                    declarations += &self.declaration(self.functions[from].object, name)?;
+                    declarations += &self.declaration(self.functions[from].object, name);
                 }
             }
             edit.replace(item.span.start..item.span.start, &declarations);
@@ -138,15 +137,9 @@ impl<'t, 'a> Inliner<'t, 'a> {
     }
 
     /// Declares what a text declares or defines, if it does, for another text.
-    fn declaration(&self, object: usize, name: &str) -> Known<String> {
-        let Some(item) = self.objects[object].iter().find(|item| item.name == name) else {
-            return Some(String::new());
-        };
-        let whole = &self.texts[object][item.span.start..item.body];
-        let declared = &whole[whole.find(".extern").or_else(|| whole.find(".visible"))?..];
-        let declared = declared.split(['=', ';', '{']).next()?.trim();
-        let (_, rest) = declared.split_once(' ')?;
-        Some(format!("\n.extern {rest};\n"))
+    fn declaration(&self, object: usize, name: &str) -> String {
+        let item = self.objects[object].iter().find(|item| item.name == name);
+        item.map_or(String::new(), |item| format!("\n.extern {};\n", item.declaration(self.texts[object])))
     }
 
     /// A body with calls replaced. What has been put into it goes to `used`.

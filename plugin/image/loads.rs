@@ -31,11 +31,8 @@ const MOST_PAIRS: usize = 4;
 /// `text` with loads ahead of stores in such loops. None where it has none, or a form that isn't known.
 pub fn ahead(text: &str) -> Option<String> {
     let (mut edit, mut count) = (Edit::of(text), 0);
-    for item in items(text)?.iter().filter(|item| item.defines()) {
+    for item in items(text)?.iter().filter(|item| item.has_body()) {
         let body = &text[item.body..item.span.end];
-        if !body.starts_with('{') {
-            continue;
-        }
         let code = Code::of(body)?;
         for block in blocks(&code).filter_map(|instructions| Block::of(&code, instructions)) {
             let span = block.span();

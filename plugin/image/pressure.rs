@@ -28,14 +28,12 @@ pub fn wants_cap(texts: &[Cow<'_, CStr>]) -> bool {
     let fit = |text: &Cow<'_, CStr>| {
         let text = text.to_str().ok()?;
         let items = items(text)?;
-        let functions = items.iter().filter(|item| item.defines() && !inline::CALLERS.contains(&item.name));
-        let mut bodies =
-            functions.map(|item| &text[item.body..item.span.end]).filter(|body| body.starts_with('{'));
-        Some(
-            bodies.all(|body| {
-                Code::of(body).as_ref().and_then(most_alive).is_some_and(|most| most <= MOST_ALIVE)
-            }),
-        )
+        let mut functions =
+            items.iter().filter(|item| item.has_body() && !inline::CALLERS.contains(&item.name));
+        Some(functions.all(|item| {
+            let code = Code::of(&text[item.body..item.span.end]);
+            code.as_ref().and_then(most_alive).is_some_and(|most| most <= MOST_ALIVE)
+        }))
     };
     let calls_by_address =
         |text: &Cow<'_, CStr>| text.to_str().is_ok_and(|text| text.contains(INDIRECT_CALL));

@@ -4,34 +4,13 @@
 // boomerang: variants: BOOMERANG_SIM_SEED=1 | BOOMERANG_SIM_SEED=2 | BOOMERANG_SIM_SEED=3 | BOOMERANG_HEAP_CHECK=1
 // boomerang: stderr: has not freed 4200 blocks of
 // boomerang: not-stderr: no room for
-#include <stdint.h>
-
 #include "../check.h"
+#include "device_heap_blocks.h"
 
 enum { BLOCKS = 6000, ROUNDS = 3, PAGES = 4200 };
 
 #pragma omp declare target
 static unsigned *blocks[BLOCKS];
-
-static size_t words_of(int block, int round) {
-  unsigned mixed = (unsigned)(block * 7919 + round * 104729);
-  return 1 + mixed % 13 * (mixed % 5 == 0 ? 40 : 3);
-}
-
-static unsigned *filled(int block, int round) {
-  size_t words = words_of(block, round);
-  unsigned *memory = malloc(words * sizeof *memory);
-  for (size_t i = 0; memory && i < words; i++)
-    memory[i] = (unsigned)(block * 1000003 + round) ^ (unsigned)i;
-  return memory;
-}
-
-static int is_whole(const unsigned *memory, int block, int round) {
-  for (size_t i = 0; i < words_of(block, round); i++)
-    if (memory[i] != ((unsigned)(block * 1000003 + round) ^ (unsigned)i))
-      return 0;
-  return 1;
-}
 #pragma omp end declare target
 
 int main(void) {

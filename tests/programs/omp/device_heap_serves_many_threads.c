@@ -3,32 +3,12 @@
 #include <stdint.h>
 
 #include "../check.h"
+#include "device_heap_blocks.h"
 
 enum { BLOCKS = 768, ROUNDS = 3 };
 
 #pragma omp declare target
 static unsigned *blocks[BLOCKS];
-
-static size_t words_of(int block, int round) {
-  unsigned mixed = (unsigned)(block * 7919 + round * 104729);
-  return 1 + mixed % 13 * (mixed % 5 == 0 ? 40 : 3);
-}
-
-static unsigned *filled(int block, int round) {
-  size_t words = words_of(block, round);
-  unsigned *memory = malloc(words * sizeof *memory);
-  if (memory)
-    for (size_t i = 0; i < words; i++)
-      memory[i] = (unsigned)(block * 1000003 + round) ^ (unsigned)i;
-  return memory;
-}
-
-static int is_whole(const unsigned *memory, int block, int round, size_t words) {
-  for (size_t i = 0; i < words; i++)
-    if (memory[i] != ((unsigned)(block * 1000003 + round) ^ (unsigned)i))
-      return 0;
-  return 1;
-}
 #pragma omp end declare target
 
 int main(void) {
@@ -49,14 +29,14 @@ int main(void) {
     for (int i = 0; i < BLOCKS; i++) {
       int block = BLOCKS - 1 - i;
       size_t words = words_of(block, round);
-      if (!blocks[block] || !is_whole(blocks[block], block, round, words)) {
+      if (!blocks[block] || !is_whole(blocks[block], block, round)) {
 #pragma omp atomic
         bad++;
         continue;
       }
       if (block % 4 == 0) {
         unsigned *larger = realloc(blocks[block], 3 * words * sizeof *larger);
-        if (larger && is_whole(larger, block, round, words))
+        if (larger && is_whole(larger, block, round))
           blocks[block] = larger;
         else
 #pragma omp atomic
@@ -79,8 +59,7 @@ int main(void) {
       unsigned *one = filled(block, 0), *two = filled(block, 1);
       free(one);
       unsigned *three = filled(block, 2);
-      wrong += !two || !three || !is_whole(two, block, 1, words_of(block, 1)) ||
-               !is_whole(three, block, 2, words_of(block, 2));
+      wrong += !two || !three || !is_whole(two, block, 1) || !is_whole(three, block, 2);
       free(three);
       free(two);
     }

@@ -12,22 +12,34 @@
 void negate(int *first, int count);
 void negate_ends(int *first, int count);
 
+/* The heap has 64 MiB at first. The last is copied in chunks. */
+enum { MEMORY = 96 << 20, N = 3000, FEW_AT = 5000000, FEW = 3, SIX_AT = 6000001, SIX = 6, LARGE_AT = 10000000, LARGE = 8000000 };
+
+#pragma omp declare target
+static void set(int *first, int count) {
+  for (int i = 0; i < count; i++)
+    first[i] = i;
+}
+
+static int not_negated(const int *first, int count) {
+  int wrong = 0;
+  for (int i = 0; i < count; i++)
+    wrong += first[i] != -i;
+  return wrong;
+}
+#pragma omp end declare target
+
 int main(void) {
-  /* The heap has 64 MiB at first. The last is copied in chunks. */
-  enum { MEMORY = 96 << 20, N = 3000, FEW_AT = 5000000, FEW = 3, SIX_AT = 6000001, SIX = 6, LARGE_AT = 10000000, LARGE = 8000000 };
   int wrong = 0;
 #pragma omp target map(tofrom : wrong)
   {
     int *some = malloc(MEMORY), *few = some + FEW_AT, *six = some + SIX_AT, *large = some + LARGE_AT;
-    for (int i = 0; i < N; i++)
-      some[i] = i;
-    for (int i = 0; i < FEW; i++)
-      few[i] = i;
-    for (int i = 0; i < SIX; i++)
-      six[i] = i;
-    large[0] = 5;
-    large[LARGE - 1] = 6;
     for (int round = 0; round < 2; round++) {
+      set(some, N);
+      set(few, FEW);
+      set(six, SIX);
+      large[0] = 5;
+      large[LARGE - 1] = 6;
 #pragma omp target device(ancestor : 1) map(tofrom : some[0 : N], few[0 : FEW], six[0 : SIX], large[0 : LARGE])
       {
         negate(some, N);
@@ -35,21 +47,8 @@ int main(void) {
         negate(six, SIX);
         negate_ends(large, LARGE);
       }
-      for (int i = 0; i < N; i++)
-        wrong += some[i] != -i;
-      for (int i = 0; i < FEW; i++)
-        wrong += few[i] != -i;
-      for (int i = 0; i < SIX; i++)
-        wrong += six[i] != -i;
+      wrong += not_negated(some, N) + not_negated(few, FEW) + not_negated(six, SIX);
       wrong += large[0] != -5 || large[LARGE - 1] != -6;
-      for (int i = 0; i < N; i++)
-        some[i] = i;
-      for (int i = 0; i < FEW; i++)
-        few[i] = i;
-      for (int i = 0; i < SIX; i++)
-        six[i] = i;
-      large[0] = 5;
-      large[LARGE - 1] = 6;
     }
     free(some);
   }
